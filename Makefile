@@ -1,0 +1,109 @@
+# Everything starts here: `make demo` and `make test` set up whatever they need, `make help` lists the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv
+BIN := $(VENV)/bin
+# A step that is done leaves a stamp; a step runs again when what it was made from is newer.
+STAMPS := $(VENV)/stamps
+PACKAGES := rackproof reports testplans orchestrator api web
+NATIVE_SOURCES := $(wildcard native/Cargo.toml native/Cargo.lock native/pyproject.toml native/build.rs native/.cargo/config.toml) \
+	$(shell find native/src native/benches native/*.pyi -type f 2>/dev/null)
+
+# uv and pip take their index from the environment and their own configuration: nothing here says where packages come from.
+UV := $(BIN)/uv
+export UV_NO_PROGRESS := 1
+export UV_PYTHON_DOWNLOADS := never
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+unexport PYTHONPATH PYTHONHOME
+
+CARGO := cargo
+CARGO_IN_NATIVE := --manifest-path native/Cargo.toml --locked
+
+.PHONY: help setup demo test check lint test-python test-native bench fmt lock clean report-sample hooks doctor
+
+help: ## list what can be made
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: setup ## measure two kinds of switch on the virtual bench and write the report
+	@$(BIN)/rackproof run testplans/switch_qos/demo.yaml
+
+test: lint test-native test-python ## everything that CI runs
+
+check: test ## the same as test
+
+# --- setting up -----------------------------------------------------------------------------------------------------------------
+
+setup: $(STAMPS)/project $(STAMPS)/native ## environment, engine and project, without running anything
+
+doctor: ## say what this machine lacks
+	@scripts/doctor
+
+$(STAMPS)/uv: requirements-bootstrap.txt
+	@scripts/doctor
+	@echo "== environment: $(VENV)"
+	@"$$(scripts/doctor --python)" -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-bootstrap.txt
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/packages: requirements-dev.lock $(STAMPS)/uv
+	@echo "== packages: requirements-dev.lock"
+	@$(UV) pip sync --quiet --require-hashes requirements-dev.lock
+	@touch $@
+
+$(STAMPS)/native: $(NATIVE_SOURCES) $(STAMPS)/packages
+	@echo "== native engine: native/ (the first build takes a minute)"
+	@rm -rf build/wheels
+	@$(BIN)/maturin build --quiet --release --locked --interpreter $(BIN)/python --manifest-path native/Cargo.toml --out build/wheels
+	@$(UV) pip install --quiet --no-deps --no-index --reinstall build/wheels/rackproof_native-*.whl
+	@touch $@
+
+$(STAMPS)/project: pyproject.toml $(STAMPS)/packages
+	@echo "== project: installed in place"
+	@$(UV) pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# --- checking -------------------------------------------------------------------------------------------------------------------
+
+lint: setup ## ruff, mypy, import contracts, rustfmt, clippy
+	@scripts/doctor --test
+	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@echo "== mypy" && $(BIN)/mypy
+	@echo "== import contracts" && $(BIN)/lint-imports --no-logo
+	@echo "== rustfmt" && $(CARGO) fmt --manifest-path native/Cargo.toml --check
+	@echo "== clippy" && $(CARGO) clippy $(CARGO_IN_NATIVE) --quiet --all-targets -- -D warnings
+	@$(CARGO) clippy $(CARGO_IN_NATIVE) --quiet --all-targets --all-features -- -D warnings
+
+test-native: setup ## the engine's own tests
+	@echo "== cargo test" && $(CARGO) test $(CARGO_IN_NATIVE) --quiet
+
+test-python: setup ## pytest; PYTEST_ARGS narrows it down
+	@echo "== pytest" && $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+bench: setup ## measure speed; writes build/benchmarks.json
+	@mkdir -p build && $(BIN)/python -m benchmarks
+
+# --- keeping --------------------------------------------------------------------------------------------------------------------
+
+fmt: setup ## format Python and Rust
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format . && $(CARGO) fmt --manifest-path native/Cargo.toml
+
+hooks: setup ## run the checks before every commit
+	@$(BIN)/pre-commit install
+
+COMPILE := pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links
+
+lock: $(STAMPS)/uv ## pin the newest versions of all dependencies (LOCK_ARGS=--upgrade-package=NAME for one)
+	@$(UV) $(COMPILE) $(or $(LOCK_ARGS),--upgrade) pyproject.toml --output-file requirements.lock
+	@$(UV) $(COMPILE) $(or $(LOCK_ARGS),--upgrade) --extra dev --constraint requirements.lock pyproject.toml --output-file requirements-dev.lock
+	@echo uv | $(UV) $(COMPILE) --constraint requirements-dev.lock - --output-file requirements-bootstrap.txt
+	@! grep -nE '^(-i|--index|--extra-index|--find-links|--trusted-host)|://' requirements*.lock requirements-bootstrap.txt
+
+clean: ## remove what was built, the environment too; campaigns and samples stay
+	@if [ -x $(BIN)/rackproof ]; then $(BIN)/rackproof bench clean || true; fi
+	@rm -rf $(VENV) build native/target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find $(PACKAGES) tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

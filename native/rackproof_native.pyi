@@ -1,0 +1,355 @@
+"""Rackproof's measurement engine: packet sender, receiver and reference switch.
+
+Every thread is native and never holds the interpreter's lock; calls that wait release it. Threads
+end when their object is stopped or deleted; their sockets may take some 30 ms longer to close, of
+which only deleting the object at once has to wait. System calls that fail raise OSError, with the
+interface's name as `filename`.
+"""
+
+from typing import Final, Literal, final
+
+SIGNATURE_BYTES: Final[int]
+"""Length of the signature that follows a stream's header [bytes]."""
+
+RECORD_DTYPE_DESCR: Final[list[tuple[str, str]]]
+"""Description of a record for `numpy.dtype`: 32 bytes, without gaps.
+
+tx_ns i8 and rx_ns i8 (CLOCK_REALTIME [ns], at sending and from the receiving kernel), sequence u4,
+stream u2, frame_bytes u2 (on the wire: tag and FCS included), port u2 (index in the receiver's
+ports), pcp u1 (of the outermost VLAN tag; UNTAGGED_PCP if none), flags u1 (FLAG_*), padding u4."""
+
+UNTAGGED_PCP: Final[int]
+"""`pcp` of a frame without a VLAN tag."""
+FLAG_STACKED_VLAN: Final[int]
+"""`flags` bit of a frame with more than one VLAN tag."""
+FLAG_MPLS: Final[int]
+"""`flags` bit of a frame with MPLS labels."""
+FLAG_PBB: Final[int]
+"""`flags` bit of a frame with an I-TAG (802.1ah)."""
+
+@final
+class Port:
+    """An interface in a network namespace."""
+
+    def __init__(self, interface: str, netns_fd: int | None = None) -> None:
+        """`netns_fd` is an open descriptor of the namespace; None means the caller's.
+
+        It is used while a Sender or Receiver is constructed and may be closed afterwards.
+        """
+    @property
+    def interface(self) -> str: ...
+    @property
+    def netns_fd(self) -> int | None: ...
+
+@final
+class Stream:
+    """A stream of frames: what they look like and when they leave."""
+
+    def __init__(
+        self,
+        *,
+        stream: int,
+        port: int,
+        header: bytes,
+        frame_sizes: list[tuple[int, float]],
+        rate_fps: float,
+        arrivals: Literal["constant", "poisson", "flat_out"],
+        phase: float | None = None,
+    ) -> None:
+        """A stream.
+
+        stream: its number, 0 to 65535, carried by every frame; with the sender's seed it seeds the
+            stream's random draws.
+        port: index in the sender's ports.
+        header: all bytes from the destination address to the last EtherType or label before the
+            signature, 14 to 200; VLAN tags, MPLS labels and PBB are just bytes.
+        frame_sizes: (frame_bytes, weight); frame_bytes with every tag and the FCS, so the frame on
+            a veth is 4 bytes shorter. Weights need not sum to one.
+        rate_fps: mean rate [frames/s]; ignored when flat out.
+        arrivals: "constant" gaps, "poisson" or "flat_out" (as fast as possible).
+        phase: when the first of constant arrivals is due, as a fraction of the gap, 0 to 1; None
+            draws it from the seed.
+
+        Raises ValueError, naming the stream, for whatever is out of bounds.
+        """
+    @property
+    def stream(self) -> int: ...
+    @property
+    def port(self) -> int: ...
+
+@final
+class SenderReport:
+    """What a sender did. Lists are in the order of its streams."""
+
+    @property
+    def started_ns(self) -> int:
+        """Origin of the schedule, CLOCK_REALTIME [ns]."""
+    @property
+    def ended_ns(self) -> int:
+        """The end, CLOCK_REALTIME [ns]."""
+    @property
+    def clock_step_ns(self) -> int:
+        """How far CLOCK_REALTIME moved against CLOCK_MONOTONIC from start to end [ns]."""
+    @property
+    def frames(self) -> list[int]:
+        """Frames that the kernel took."""
+    @property
+    def octets(self) -> list[int]:
+        """Lengths of those frames, summed: tags and FCS included [bytes]."""
+    @property
+    def intended_frames(self) -> list[int]:
+        """Frames that were due between start and end; flat out: those sent."""
+    @property
+    def mark_ns(self) -> list[int]:
+        """The marks, CLOCK_REALTIME [ns]."""
+    @property
+    def mark_frames(self) -> list[list[int]]:
+        """For each stream and mark, frames that the kernel had taken before it.
+
+        Where nothing was refused this is the sequence number of the first frame after the mark.
+        """
+    @property
+    def mark_octets(self) -> list[list[int]]:
+        """The lengths of those frames, summed [bytes]."""
+    @property
+    def mark_scheduled(self) -> list[list[int]]:
+        """For each stream and mark, frames that were due before it; flat out: those sent."""
+    @property
+    def errors(self) -> int:
+        """Frames that the kernel refused for good, or that were blocked at the end."""
+    @property
+    def blocked(self) -> int:
+        """How often the kernel had no room (EAGAIN, ENOBUFS) and was asked again."""
+    @property
+    def lateness_ns_p50(self) -> int:
+        """Actual minus scheduled time of sending, median [ns]; 0 if nothing was scheduled."""
+    @property
+    def lateness_ns_p99(self) -> int:
+        """The same, 99th percentile [ns], at most 3.2 % too high."""
+    @property
+    def lateness_ns_max(self) -> int:
+        """The same, maximum [ns]."""
+    @property
+    def stalled_ns(self) -> int:
+        """How long its thread was kept from running, in pauses of more than 0.2 ms [ns].
+
+        Other tasks, interrupts and the hypervisor do that; frames near a pause tell of the host.
+        """
+    @property
+    def stalls(self) -> list[tuple[int, int]]:
+        """Start (CLOCK_REALTIME) and length of those pauses, the first 10000 [ns]."""
+
+@final
+class Sender:
+    """Sends streams on an absolute schedule, from one thread that spins.
+
+    A frame carries CLOCK_REALTIME as read just before the system call that sends it. Late frames are
+    caught up, in calls of at most 16 that share that time (flat out: 64). Nothing is sent after the
+    duration. Ports whose streams are all flat out send from a ring, which holds about 1000 frames
+    that nobody has received yet.
+    """
+
+    def __init__(
+        self,
+        *,
+        ports: list[Port],
+        streams: list[Stream],
+        campaign: int,
+        trial: int,
+        seed: int,
+        duration_s: float,
+        marks_s: list[float] = ...,
+        cpu: int | None = None,
+        nice: int | None = None,
+    ) -> None:
+        """Opens the sockets.
+
+        campaign, trial: 0 to 2**32 - 1, carried by every frame. seed: 0 to 2**64 - 1.
+        marks_s: ascending times after the start at which counts are noted [s].
+        cpu pins the thread; nice is its niceness (negative: preferred). What the system forbids of
+        these two is left as it was.
+
+        Raises OSError if an interface or namespace can't be used, ValueError for a stream whose
+        port doesn't exist.
+        """
+    def start(self) -> None:
+        """Starts sending. Raises RuntimeError if it was started before."""
+    def stop(self) -> None:
+        """Asks it to stop early; returns at once."""
+    def join(self, timeout_s: float | None = None) -> bool:
+        """Waits until it has ended, at most `timeout_s`; whether it has. True if never started.
+
+        Signals are handled while waiting.
+        """
+    def report(self) -> SenderReport:
+        """What it did. Raises RuntimeError before the end."""
+
+@final
+class ReceiverReport:
+    """What a receiver saw. Lists are in the order of its ports."""
+
+    @property
+    def records(self) -> list[int]:
+        """Frames recorded."""
+    @property
+    def foreign(self) -> list[int]:
+        """Frames of another campaign or trial, not recorded."""
+    @property
+    def other(self) -> list[int]:
+        """Frames that aren't ours, such as neighbour discovery."""
+    @property
+    def ring_drops(self) -> list[int]:
+        """Frames that the kernel had no room for: any makes a trial's loss untrue."""
+    @property
+    def overflow(self) -> list[int]:
+        """Frames of this trial beyond the capacity, not recorded."""
+
+@final
+class Receiver:
+    """Records the frames of one trial, with the kernel's timestamps.
+
+    One thread that mostly sleeps. Port by port, records are in the order of arrival; across ports
+    they are not: sort by rx_ns where that matters.
+    """
+
+    def __init__(
+        self,
+        *,
+        ports: list[Port],
+        campaign: int,
+        trial: int,
+        capacity: int,
+        cpu: int | None = None,
+        nice: int | None = None,
+    ) -> None:
+        """Opens sockets and rings.
+
+        capacity: most records, 32 bytes each; memory is taken as they are written. cpu and nice as
+        for Sender.
+
+        Raises OSError if an interface or namespace can't be used, ValueError without a port.
+        """
+    def start(self) -> None:
+        """Arms every ring; frames are received from the moment it returns.
+
+        Raises RuntimeError if it was started before.
+        """
+    def stop(self) -> None:
+        """Refuses further frames, records those in the rings, ends the thread."""
+    def received(self) -> int:
+        """Records so far; while running, up to some 20 ms behind."""
+    def take_records_fd(self) -> int:
+        """Descriptor of a memfd that holds the records and nothing else; the caller owns it.
+
+        Raises RuntimeError before stop and when called twice.
+        """
+    def report(self) -> ReceiverReport:
+        """What it saw. Raises RuntimeError before stop."""
+
+@final
+class SwitchReport:
+    """What a switch did. Lists are per queue, the lowest priority first."""
+
+    @property
+    def received(self) -> list[int]:
+        """Frames that arrived for the queue."""
+    @property
+    def sent(self) -> list[int]:
+        """Frames delivered."""
+    @property
+    def dropped(self) -> list[int]:
+        """Frames dropped: the queue was full, or the defect `unfair`."""
+    @property
+    def other(self) -> int:
+        """Frames on interfaces that are no ingress port, and those longer than the egress MTU."""
+    @property
+    def errors(self) -> int:
+        """Frames that the egress interface refused."""
+    @property
+    def ring_drops(self) -> int:
+        """Frames that the receive ring had no room for: any makes the switch untrue."""
+    @property
+    def lateness_ns_p50(self) -> int:
+        """Actual delivery minus departure in virtual time, median [ns]."""
+    @property
+    def lateness_ns_p99(self) -> int:
+        """The same, 99th percentile [ns], at most 3.2 % too high."""
+    @property
+    def lateness_ns_max(self) -> int:
+        """The same, maximum [ns]."""
+    @property
+    def clock_step_ns(self) -> int:
+        """How far CLOCK_REALTIME moved against CLOCK_MONOTONIC from start to end [ns]."""
+    @property
+    def stalled_ns(self) -> int:
+        """How long its thread was kept from running, in pauses of more than 0.2 ms [ns].
+
+        Other tasks, interrupts and the hypervisor do that; frames near a pause tell of the host.
+        """
+    @property
+    def stalls(self) -> list[tuple[int, int]]:
+        """Start (CLOCK_REALTIME) and length of those pauses, the first 10000 [ns]."""
+
+@final
+class Switch:
+    """The `reference` device: an N to 1 switch whose schedule is exact.
+
+    Departures are computed in virtual time from the kernel's receive timestamps, so that a busy
+    host delays delivery but never changes the schedule. A frame occupies the link for
+    (frame_bytes + l1_overhead_bytes) * 8 / link_rate_bps and is delivered at the end of that. Tail
+    drop per queue; the frame in transmission has left its queue.
+    """
+
+    def __init__(
+        self,
+        *,
+        netns_fd: int | None,
+        ingress: list[str],
+        egress: str,
+        link_rate_bps: int,
+        scheduler: Literal["strict_priority", "wrr_packets", "wrr_bytes"],
+        weights: list[float],
+        queue_frames: list[int],
+        pcp_to_queue: list[int],
+        quantum_bytes: int = 1518,
+        leak: float = 0.0,
+        waste: float = 0.0,
+        unfair: float = 0.0,
+        weights_per_packet: bool = False,
+        l1_overhead_bytes: int = 20,
+        seed: int = 0,
+        cpu: int | None = None,
+        nice: int | None = None,
+    ) -> None:
+        """Opens the sockets.
+
+        netns_fd: namespace of all interfaces; None means the caller's. ingress: interfaces, the
+            first is port 0. egress: the interface behind the link; its MTU bounds the frames.
+        link_rate_bps: layer 1 rate, 1e3 to 1e12.
+        scheduler: "strict_priority" (highest queue index first); "wrr_packets" (cyclic, highest
+            index first, each queue sends up to its whole number of frames per round, the smallest
+            numbers in the ratio of the weights); "wrr_bytes" (deficit round robin, frame_bytes
+            counted, FCS included).
+        weights: one per queue, above 0, need not sum to one; may be empty for strict priority.
+        queue_frames: room of each queue [frames]; its length is the number of queues.
+        pcp_to_queue: the queue of each of the 8 priorities; untagged frames count as priority 0.
+        quantum_bytes: quantum of the smallest weight, 64 to 1e6 (wrr_bytes).
+        leak: probability that a strict-priority decision serves the lowest waiting queue.
+        waste: fraction of the link that is lost, at most 0.99.
+        unfair: probability that a frame of an odd ingress port is dropped while its queue is more
+            than half full.
+        weights_per_packet: with wrr_bytes, count frames instead.
+        seed: of the defects' draws. cpu and nice as for Sender.
+
+        Raises OSError if an interface or namespace can't be used, ValueError for what is out of
+        bounds.
+        """
+    def start(self) -> None:
+        """Begins to forward; frames are seen from the moment it returns.
+
+        Raises RuntimeError if it was started before.
+        """
+    def stop(self) -> None:
+        """Stops forwarding. Frames that still wait are discarded."""
+    def report(self) -> SwitchReport:
+        """What it did; before stop, what it had done when it last had nothing to forward for 2 ms."""

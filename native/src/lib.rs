@@ -1,0 +1,25 @@
+//! What measures: a paced packet sender, a recording receiver and a reference switch.
+//!
+//! Everything here is plain Rust on Linux packet sockets; `python` wraps it for Python.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("packet sockets, network namespaces and memfd are Linux's");
+
+pub mod arrivals;
+pub mod batch;
+pub mod clock;
+pub mod error;
+pub mod frame;
+pub mod lateness;
+pub mod netns;
+pub mod receiver;
+pub mod records;
+pub mod ring;
+pub mod sender;
+pub mod socket;
+pub mod stalls;
+pub mod switch;
+pub mod worker;
+
+#[cfg(feature = "python")]
+mod python;

@@ -1,0 +1,72 @@
+"""What can go wrong, one class per kind of wrong.
+
+A message names what, where, what was expected, what was found and what to do. The class decides whose fault it is: the plan's author
+(PlanError), the laboratory (LabError and its children), or the measurement itself (MeasurementInvalid).
+"""
+
+from dataclasses import dataclass
+
+
+class RackproofError(Exception):
+    """Rackproof cannot go on."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or self.__doc__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """One fault in a plan file.
+
+    line is 1-based and None where no single line is at fault; where is the path of the key ("load.per_sender_mbps[3]").
+    """
+
+    where: str
+    expected: str
+    found: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        at = f"line {self.line}: " if self.line is not None else ""
+        return f"{at}{self.where}: expected {self.expected}, found {self.found}"
+
+
+class PlanError(RackproofError):
+    """The plan cannot be used."""
+
+    def __init__(self, source: str, problems: list[Problem]) -> None:
+        self.source = source
+        self.problems = problems
+        super().__init__("\n".join([f"{source}: the plan cannot be used", *(f"  {problem}" for problem in problems)]))
+
+
+class NotFound(RackproofError):
+    """There is no such thing in the store."""
+
+
+class LabError(RackproofError):
+    """The laboratory failed, not the device under test."""
+
+
+class DeviceError(LabError):
+    """A device could not be reached, configured or restored."""
+
+
+class GeneratorError(LabError):
+    """The generator failed."""
+
+
+class BenchError(LabError):
+    """The virtual bench could not be built on this machine."""
+
+
+class StoreError(LabError):
+    """Results could not be stored."""
+
+
+class TrialTimeout(LabError):
+    """A trial did not end within its bound."""
+
+
+class MeasurementInvalid(RackproofError):
+    """The trial ran, but not as intended: its numbers cannot be trusted."""

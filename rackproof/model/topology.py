@@ -1,0 +1,54 @@
+"""What a trial needs in front of it: devices, and the links between their ports and the generator's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rackproof.model.functions import DeviceFunction
+
+#: The node name that stands for the generator in a link.
+GENERATOR = "generator"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeviceSpec:
+    """A device by the name that results carry, and the model that the testbed has for it.
+
+    options are the model's own settings (the planted defects of the bench's reference switch); a testbed refuses those that it does not
+    know.
+    """
+
+    name: str
+    model: str
+    options: Mapping[str, float | int | bool | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class Endpoint:
+    """A port of a node; node is a device's name or GENERATOR."""
+
+    node: str
+    port: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Link:
+    """A cable between two ports."""
+
+    a: Endpoint
+    b: Endpoint
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Topology:
+    """Devices and cables. On the bench it is built as asked; on hardware it must be found in the inventory."""
+
+    devices: tuple[DeviceSpec, ...]
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setup:
+    """A topology with its devices configured: functions[device name] are applied in order. Trials with equal setups share one."""
+
+    topology: Topology
+    functions: Mapping[str, tuple[DeviceFunction, ...]] = field(default_factory=dict)

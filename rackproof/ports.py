@@ -1,0 +1,100 @@
+"""What the core asks of a laboratory: protocols that the bench and every real testbed, device and generator keep."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from rackproof.model.functions import DeviceFunction
+from rackproof.model.topology import Setup, Topology
+from rackproof.model.traffic import Capture, Traffic
+
+
+class Run(Protocol):
+    """Traffic under way."""
+
+    def wait(self) -> Capture:
+        """Wait for the end of listening and read what came. Raises GeneratorError."""
+
+    def stop(self) -> None:
+        """Stop sending at once; wait() then returns what came until then. Does nothing after the end."""
+
+
+class Generator(Protocol):
+    """Sends and receives frames on its ports."""
+
+    def start(self, traffic: Traffic) -> Run:
+        """Begin to send and to listen. Raises GeneratorError."""
+
+
+class Device(Protocol):
+    """What is configured and tested."""
+
+    @property
+    def name(self) -> str:
+        """The name that results carry."""
+
+    def facts(self) -> Mapping[str, str]:
+        """Model, version and whatever else identifies it."""
+
+    def configuration(self) -> str:
+        """The running configuration as text, the same text for the same configuration."""
+
+    def apply(self, function: DeviceFunction) -> None:
+        """Configure a function. Raises DeviceError where the device cannot do it."""
+
+    def check(self, function: DeviceFunction) -> None:
+        """Read back that the function is configured as asked. Raises DeviceError with the difference."""
+
+    def restore(self) -> None:
+        """Bring the configuration back to what it was before the first apply. Raises DeviceError."""
+
+    def counters(self) -> Mapping[str, int]:
+        """Cumulative counters by name ("queue.3.dropped"), read when nothing is being sent."""
+
+
+class Rig(Protocol):
+    """A topology that stands: devices up and cabled to a generator."""
+
+    @property
+    def generator(self) -> Generator:
+        """The generator; its port names are those of the topology's links."""
+
+    def device(self, name: str) -> Device:
+        """The device of that name. Raises KeyError."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """What a testbed can carry, known before anything is touched.
+
+    send_fps, receive_fps: frames per second that the generator can pace and record. link_rate_bps_max: the fastest link that a device model
+    can emulate, by model (absent: no bound). device_models: model -> why it cannot be used here ("" where it can). options: model -> the
+    options that it knows.
+    """
+
+    send_fps: float
+    receive_fps: float
+    link_rate_bps_max: Mapping[str, float]
+    device_models: Mapping[str, str]
+    options: Mapping[str, frozenset[str]]
+
+
+class Testbed(Protocol):
+    """A named set of devices and generators."""
+
+    @property
+    def name(self) -> str:
+        """The name that plans give."""
+
+    def limits(self) -> Limits:
+        """What it can carry, by trying where trying is cheap."""
+
+    def objections(self, setup: Setup) -> tuple[str, ...]:
+        """Why the setup cannot be built or configured here, found without touching anything; empty where it can."""
+
+    def facts(self) -> Mapping[str, str]:
+        """The host, kernel and generator, for provenance."""
+
+    def assemble(self, topology: Topology) -> AbstractContextManager[Rig]:
+        """Build or find the topology; on exit traffic is stopped, devices are restored and ports given back. Raises LabError."""

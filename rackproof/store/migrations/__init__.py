@@ -1,0 +1,1 @@
+"""Alembic's folder: migrations run by themselves when a store is opened (database.migrate)."""

@@ -1,0 +1,143 @@
+"""How raw samples are kept: one Parquet file a trial, whole or not there at all."""
+
+import contextlib
+import errno
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rackproof.errors import StoreError
+from rackproof.model.campaign import SamplesFile
+from rackproof.model.traffic import RECORD_DTYPE, Samples
+
+#: Unit and meaning of each column, kept in the file for whoever reads it without us.
+COLUMNS = {
+    "tx_ns": ("ns", "when the frame was sent, CLOCK_REALTIME"),
+    "rx_ns": ("ns", "when the frame arrived, CLOCK_REALTIME"),
+    "sequence": ("1", "number of the frame within its stream"),
+    "stream": ("1", "number of the stream"),
+    "frame_bytes": ("byte", "frame size, FCS and tags included"),
+    "port": ("1", "number of the port that received it"),
+    "pcp": ("1", "VLAN priority as received; 255: untagged"),
+}
+# Times and sequence numbers grow by little from row to row; the others have few values.
+_GROWING = ("tx_ns", "rx_ns", "sequence")
+_ROWS_PER_GROUP = 100_000
+
+
+def write(folder: Path, campaign: int, trial: int, samples: Samples) -> SamplesFile:
+    """Store the samples of a trial below folder; an earlier file of the same trial is replaced. Raises StoreError, leaving no file."""
+    relative = Path(str(campaign)) / f"{trial}.parquet"
+    final = folder / relative
+    # The name is always the same, so that what a killed process left behind is overwritten when the trial runs again.
+    part = final.with_name(f".{final.name}.part")
+    with _translated(f"the samples of trial {trial} of campaign {campaign} could not be stored in {final.parent}"):
+        final.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            sha256 = _write(part, campaign, trial, samples)
+            part.replace(final)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+        _sync_folder(final.parent)
+    return SamplesFile(path=str(relative), sha256=sha256, rows=len(samples))
+
+
+def read(folder: Path, file: SamplesFile) -> Samples:
+    """The samples that were stored. Raises StoreError where the file is gone or is not what was written."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / file.path
+    with _translated(f"the samples in {path} could not be read"):
+        with path.open("rb") as source:
+            found = hashlib.file_digest(source, "sha256").hexdigest()
+        if found != file.sha256:
+            raise StoreError(f"the samples in {path} were changed: expected SHA-256 {file.sha256}, found {found}")
+        with pq.ParquetFile(path) as stored:
+            samples = Samples(**{name: _column(stored, name) for name in COLUMNS})
+        # Arrow keeps what it freed; ten million samples leave no room for that.
+        pa.default_memory_pool().release_unused()
+        return samples
+
+
+def _column(stored: Any, name: str) -> Any:
+    """One column, filled group by group: at no time does the file exist in memory beside the array.
+
+    A column of one value throughout (a port, often the frame size) is a read-only view of that value and takes no memory.
+    """
+    at = stored.schema_arrow.get_field_index(name)
+    known = [stored.metadata.row_group(group).column(at).statistics for group in range(stored.num_row_groups)]
+    if known and all(of_group is not None and of_group.has_min_max for of_group in known):
+        values = {value for of_group in known for value in (of_group.min, of_group.max)}
+        if len(values) == 1:
+            return np.broadcast_to(np.array(values.pop(), RECORD_DTYPE[name]), stored.metadata.num_rows)
+    array: Any = np.empty(stored.metadata.num_rows, RECORD_DTYPE[name])
+    start = 0
+    for group in range(stored.num_row_groups):
+        part = stored.read_row_group(group, columns=[name], use_threads=False).column(name).to_numpy()
+        array[start : start + len(part)] = part
+        start += len(part)
+    return array
+
+
+def _write(path: Path, campaign: int, trial: int, samples: Samples) -> str:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = [column.name for column in fields(samples)]
+    schema = pa.schema(
+        [
+            pa.field(
+                name,
+                pa.from_numpy_dtype(RECORD_DTYPE[name]),
+                nullable=False,
+                metadata=dict(zip(("unit", "meaning"), COLUMNS[name], strict=True)),
+            )
+            for name in names
+        ],
+        metadata={"rackproof.campaign": str(campaign), "rackproof.trial": str(trial), "rackproof.format": "1"},
+    )
+    with path.open("wb") as sink:
+        with pq.ParquetWriter(
+            sink,
+            schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=[name for name in names if name not in _GROWING],
+            column_encoding=dict.fromkeys(_GROWING, "DELTA_BINARY_PACKED"),
+        ) as writer:
+            for start in range(0, max(len(samples), 1), _ROWS_PER_GROUP):
+                rows = slice(start, start + _ROWS_PER_GROUP)
+                arrays = [np.ascontiguousarray(getattr(samples, name)[rows]) for name in names]
+                writer.write_table(pa.Table.from_arrays([pa.array(array) for array in arrays], schema=schema))
+        sink.flush()
+        os.fsync(sink.fileno())
+    with path.open("rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _translated(what: str) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except OSError as error:
+        why = "the disk is full; free some space there" if error.errno in {errno.ENOSPC, errno.EDQUOT} else error.strerror or str(error)
+        raise StoreError(f"{what}: {why}") from error
+    except pa.ArrowException as error:
+        raise StoreError(f"{what}: {error}") from error

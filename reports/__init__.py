@@ -1,0 +1,1 @@
+"""How a document becomes PDF and HTML. Knows no kind of plan."""

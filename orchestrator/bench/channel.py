@@ -1,0 +1,59 @@
+"""How the campaign's process and the bench's process talk: pickled messages, with open files beside them, over a socket pair.
+
+Both ends are the same code of the same user, so pickle is safe here; nothing from outside ever comes this way.
+"""
+
+import pickle
+import select
+import socket
+import struct
+from typing import Any
+
+_HEADER = struct.Struct("!QI")
+
+
+class Closed(Exception):
+    """The other end is gone."""
+
+
+class Channel:
+    """One end of the pair; messages are any picklable value, with up to 8 file descriptors."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    def send(self, message: Any, fds: tuple[int, ...] = ()) -> None:
+        """Send one message. Raises Closed."""
+        body = pickle.dumps(message)
+        header = _HEADER.pack(len(body), len(fds))
+        try:
+            socket.send_fds(self._sock, [header], list(fds))
+            self._sock.sendall(body)
+        except OSError as error:
+            raise Closed from error
+
+    def receive(self) -> tuple[Any, list[int]]:
+        """The next message and its file descriptors, which the caller then owns. Raises Closed."""
+        try:
+            header, fds, _, _ = socket.recv_fds(self._sock, _HEADER.size, 8)
+            if len(header) < _HEADER.size:
+                raise Closed
+            length, _ = _HEADER.unpack(header)
+            body = bytearray(length)
+            view = memoryview(body)
+            while view:
+                got = self._sock.recv_into(view)
+                if got == 0:
+                    raise Closed
+                view = view[got:]
+        except OSError as error:
+            raise Closed from error
+        return pickle.loads(body), fds  # noqa: S301 - see above: both ends are ours
+
+    def readable(self, timeout_s: float) -> bool:
+        """True as soon as something can be received (a message or the end), False after the timeout."""
+        return bool(select.select([self._sock], [], [], timeout_s)[0])
+
+    def close(self) -> None:
+        """Close this end; the other one sees Closed."""
+        self._sock.close()

@@ -1,0 +1,64 @@
+"""Device models of the bench, one file each: a model is found by being here.
+
+A module of this folder names MODEL, OPTIONS (settings it knows), LINK_RATE_BPS_MAX (the fastest link it keeps up with on two cores), and
+has probe() and a class Model.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Protocol
+
+from orchestrator.bench.namespaces import Namespace
+from rackproof.model.functions import DeviceFunction
+from rackproof.ports import Device
+
+
+class BenchDevice(Device, Protocol):
+    """A device of the bench: a device that can also be taken away."""
+
+    def close(self) -> None:
+        """Stop whatever it runs; its namespace is closed by whoever made it."""
+
+
+class ModelClass(Protocol):
+    """What a device model's class is called with."""
+
+    def __call__(
+        self, *, name: str, namespace: Namespace, ports: Sequence[str], options: Mapping[str, float | int | bool | str]
+    ) -> BenchDevice: ...
+
+
+class ModelModule(Protocol):
+    """What a module of this folder holds."""
+
+    MODEL: str
+    OPTIONS: frozenset[str]
+    LINK_RATE_BPS_MAX: float
+    Model: ModelClass
+
+    def objection(self, function: DeviceFunction) -> str:
+        """Why the model cannot do the function, "" where it can; needs no privileges."""
+        ...
+
+    def probe(self) -> str:
+        """Why the model cannot run on this machine, "" where it can; tries it in a namespace of its own."""
+        ...
+
+
+@cache
+def models() -> Mapping[str, ModelModule]:
+    """All device models by name. Raises RuntimeError that names a module that is broken."""
+    found: dict[str, ModelModule] = {}
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        if not hasattr(module, "MODEL"):
+            continue  # a helper that several models share
+        missing = [name for name in ("OPTIONS", "LINK_RATE_BPS_MAX", "Model", "objection", "probe") if not hasattr(module, name)]
+        if missing:
+            raise RuntimeError(f"{module.__name__}: a device model needs {', '.join(missing)}")
+        if module.MODEL in found:
+            raise RuntimeError(f"{module.__name__}: there is another device model called {module.MODEL}")
+        found[module.MODEL] = module
+    return found

@@ -1,0 +1,129 @@
+"""What the bench's process can be asked to do: build a topology, configure its devices, send traffic, and take everything away."""
+
+from collections.abc import Mapping
+
+from orchestrator.bench import links
+from orchestrator.bench.cpus import Cpus
+from orchestrator.bench.devices import BenchDevice, models
+from orchestrator.bench.namespaces import Namespace
+from orchestrator.bench.probes import Probe, probe_all
+from orchestrator.generators.native import NativeRun, Outcome
+from rackproof.errors import BenchError, DeviceError, GeneratorError
+from rackproof.model.functions import DeviceFunction
+from rackproof.model.topology import GENERATOR, Topology
+from rackproof.model.traffic import Traffic
+
+#: Interface names of the kernel are at most this long.
+PORT_NAME_MAX = 15
+
+
+class Services:
+    """One topology at a time."""
+
+    def __init__(self, rights: str) -> None:
+        self._rights = rights
+        self._namespaces: dict[str, Namespace] = {}
+        self._devices: dict[str, BenchDevice] = {}
+        self._run: NativeRun | None = None
+
+    def probe(self) -> tuple[Probe, ...]:
+        """What this machine can do, by trying."""
+        return probe_all(self._rights)
+
+    def assemble(self, topology: Topology) -> None:
+        """Build namespaces, cables and devices. Raises BenchError."""
+        if self._namespaces:
+            raise BenchError("a topology stands already: one at a time")
+        try:
+            self._build(topology)
+        except Exception:
+            self.dismantle()
+            raise
+
+    def _build(self, topology: Topology) -> None:
+        for node in (GENERATOR, *(spec.name for spec in topology.devices)):
+            self._namespaces[node] = Namespace(node)
+        ports: dict[str, list[str]] = {}
+        for link in topology.links:
+            for end in (link.a, link.b):
+                if end.node not in self._namespaces:
+                    raise BenchError(f"a link names {end.node}, which is neither the generator nor a device of the topology")
+                if not 0 < len(end.port) <= PORT_NAME_MAX:
+                    raise BenchError(f"port name {end.port!r}: expected 1 to {PORT_NAME_MAX} characters")
+                ports.setdefault(end.node, []).append(end.port)
+            links.cable(self._namespaces[link.a.node], link.a.port, self._namespaces[link.b.node], link.b.port)
+        for spec in topology.devices:
+            module = models().get(spec.model)
+            if module is None:
+                raise BenchError(f"{spec.name}: expected a device model of the bench ({', '.join(sorted(models()))}), found {spec.model}")
+            self._devices[spec.name] = module.Model(
+                name=spec.name, namespace=self._namespaces[spec.name], ports=ports.get(spec.name, []), options=spec.options
+            )
+
+    def dismantle(self) -> None:
+        """Stop traffic, stop devices, and let go of every namespace."""
+        if self._run is not None:
+            self._run.stop()
+            self._run = None
+        for device in self._devices.values():
+            device.close()
+        for namespace in self._namespaces.values():
+            namespace.close()
+        self._devices.clear()
+        self._namespaces.clear()
+
+    def facts(self, device: str) -> Mapping[str, str]:
+        """Facts of a device."""
+        return self._device(device).facts()
+
+    def configuration(self, device: str) -> str:
+        """Running configuration of a device."""
+        return self._device(device).configuration()
+
+    def apply(self, device: str, function: DeviceFunction) -> None:
+        """Configure a device."""
+        self._device(device).apply(function)
+
+    def check(self, device: str, function: DeviceFunction) -> None:
+        """Read back a device's configuration."""
+        self._device(device).check(function)
+
+    def restore(self, device: str) -> None:
+        """Bring a device back to how it was."""
+        self._device(device).restore()
+
+    def counters(self, device: str) -> Mapping[str, int]:
+        """Counters of a device."""
+        return self._device(device).counters()
+
+    def start(self, traffic: Traffic) -> None:
+        """Begin to send and listen. Raises GeneratorError."""
+        if self._run is not None:
+            raise GeneratorError("traffic is under way already")
+        generator = self._namespaces.get(GENERATOR)
+        if generator is None:
+            raise GeneratorError("no topology stands: assemble one first")
+        self._run = NativeRun(generator, traffic)
+
+    def stop(self) -> None:
+        """Stop sending now; collect() still gives what came."""
+        if self._run is not None:
+            self._run.stop()
+
+    def collect(self) -> Outcome:
+        """What the traffic gave, after its last frame and the drain. Raises GeneratorError."""
+        if self._run is None:
+            raise GeneratorError("no traffic is under way")
+        run, self._run = self._run, None
+        return run.collect()
+
+    def cpus(self) -> str:
+        """Which processors the engine uses, for provenance."""
+        cpus = Cpus.of_process()
+        return f"sender on {cpus.sender}, device and receiver on {cpus.device}" if cpus.sender is not None else "shared"
+
+    def _device(self, name: str) -> BenchDevice:
+        try:
+            return self._devices[name]
+        except KeyError:
+            raise DeviceError(f"{name}: no such device in the topology that stands") from None

@@ -1,0 +1,1 @@
+"""Drivers of traffic generators, one file each."""

@@ -1,0 +1,17 @@
+"""A rehearsal on a testbed: what the kind foresees, and what the testbed says against it."""
+
+from dataclasses import replace
+from typing import Any
+
+from rackproof.ports import Testbed
+from testplans.kind import Kind, Rehearsal
+
+
+def rehearse(kind: Kind, plan: Any, testbed: Testbed) -> Rehearsal:
+    """Every trial that would run, warnings, and refusals; no device is configured. Raises LabError where the testbed cannot be asked."""
+    foreseen = kind.rehearse(plan, testbed.limits())
+    objections: dict[str, None] = {}
+    for trial in foreseen.trials:
+        objections |= dict.fromkeys(testbed.objections(kind.setup(plan, trial)))
+    known = set(foreseen.refusals)
+    return replace(foreseen, refusals=(*foreseen.refusals, *(objection for objection in objections if objection not in known)))

@@ -1,0 +1,1 @@
+"""The command line: where the parts of the house are put together. Nothing else imports it."""

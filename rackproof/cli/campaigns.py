@@ -1,0 +1,117 @@
+"""Running a plan from the command line: testbed, store, campaign, report, in this order."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+
+from orchestrator.bench.testbed import Bench
+from orchestrator.campaign import Campaign
+from orchestrator.rehearsal import rehearse
+from rackproof.cli import tables
+from rackproof.cli.progress import CampaignProgress
+from rackproof.cli.signals import stopping
+from rackproof.errors import NotFound, PlanError, Problem
+from rackproof.model.campaign import CampaignRecord, CampaignState
+from rackproof.planfile import PlanFile
+from rackproof.settings import Settings
+from rackproof.store import Store
+from testplans.kind import Plan, Rehearsal
+from testplans.registry import kind
+
+if TYPE_CHECKING:
+    from reports.write import ReportPaths
+
+
+def resolve(plan: Plan) -> Rehearsal:
+    """Rehearse a plan on the testbed that it names. Raises PlanError, LabError."""
+    with _testbed(plan) as testbed:
+        return rehearse(kind(plan.kind), plan, testbed)
+
+
+def execute(
+    plan: Plan | None, file: PlanFile | None, *, pdf: Path | None, out: Console, quiet: bool, campaign: str | None = None
+) -> CampaignRecord:
+    """Run a plan, or go on with a campaign, and write the report. Raises PlanError, LabError, NotFound, Stopped."""
+    with stopping(), Store.open(Settings.load()) as store:
+        if plan is None or file is None:
+            before = find(store, campaign or "latest")
+            if before.state in (CampaignState.DONE, CampaignState.RUNNING):
+                raise NotFound(f"campaign {before.id} is {before.state.value}: there is nothing to resume")
+            chosen = kind(before.kind)
+            plan = chosen.plan_model.model_validate(before.plan)
+            number = before.id
+        else:
+            chosen = kind(plan.kind)
+            number = 0
+        with _testbed(plan) as testbed:
+            if file is not None:
+                rehearsal = rehearse(chosen, plan, testbed)
+                if rehearsal.refusals:
+                    raise PlanError(
+                        file.source,
+                        [
+                            Problem(where="plan", expected=f"one that testbed {testbed.name} can run", found=refusal)
+                            for refusal in rehearsal.refusals
+                        ],
+                    )
+                number = store.create_campaign(
+                    name=plan.name,
+                    kind=plan.kind,
+                    testbed=testbed.name,
+                    plan=plan.model_dump(mode="json"),
+                    plan_text=file.text,
+                    plan_sha256=file.sha256,
+                    trials=rehearsal.trials,
+                )
+            progress = CampaignProgress(Console(stderr=True) if quiet else out, number)
+            with progress:
+                record = Campaign(id=number, kind=chosen, store=store, testbed=testbed, listener=progress).run()
+        paths = write(record, pdf)
+        if not quiet:
+            summarise(record, paths, out)
+        return record
+
+
+def find(store: Store, campaign: str) -> CampaignRecord:
+    """A campaign by its number or `latest`. Raises NotFound."""
+    if campaign == "latest":
+        return store.campaign(store.latest())
+    if not campaign.isdecimal():
+        raise NotFound(f"campaign: expected a number or `latest`, found {campaign!r}")
+    return store.campaign(int(campaign))
+
+
+def write(record: CampaignRecord, pdf: Path | None) -> "ReportPaths":
+    """Write the report of a campaign as PDF and HTML, under the reports folder unless a path is given."""
+    # matplotlib and Typst are slow to import, and most commands need neither.
+    from reports.campaign import document
+    from reports.write import write_report
+
+    chosen = kind(record.kind)
+    folder, name = (pdf.parent, pdf.stem) if pdf is not None else (Settings.load().reports_dir, f"campaign-{record.id}")
+    plan = chosen.plan_model.model_validate(record.plan)
+    now = datetime.now(UTC).replace(microsecond=0)
+    return write_report(document(record, chosen.title, chosen.sections(record), now, chosen.expectation(plan)), folder, name=name)
+
+
+def summarise(record: CampaignRecord, paths: "ReportPaths", out: Console) -> None:
+    """The comparison, the verdicts, and where the report is."""
+    chosen = kind(record.kind)
+    plan = chosen.plan_model.model_validate(record.plan)
+    expected = [(device, criterion) for device, criteria in chosen.expectation(plan).items() for criterion in criteria]
+    for table in chosen.comparison(record):
+        out.print(tables.report_table(table))
+    if record.findings:
+        out.print(tables.findings_table(record.findings, expected))
+    if record.verdict is not None:
+        out.print(tables.verdict_text(record.verdict), escape(record.reason))
+    out.print(f"PDF   {paths.pdf}\nHTML  {paths.html}", soft_wrap=True, highlight=False)
+
+
+def _testbed(plan: Plan) -> Bench:
+    if plan.testbed != Bench.name:
+        raise PlanError(plan.name, [Problem(where="testbed", expected="bench (real testbeds come with their drivers)", found=plan.testbed)])
+    return Bench()

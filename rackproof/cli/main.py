@@ -1,0 +1,152 @@
+"""`rackproof`: the commands."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import TypeAdapter
+from rich.console import Console
+from rich.markup import escape
+
+import rackproof
+from rackproof.cli import bench, tables
+from rackproof.cli.campaigns import execute, find, resolve, write
+from rackproof.cli.exits import Exit, of_verdict, reported, stderr
+from rackproof.model.campaign import CampaignRecord
+from rackproof.planfile import PlanFile, read_plan, validate
+from rackproof.settings import Settings
+from rackproof.store import CampaignSummary, Store
+from testplans.kind import Envelope, Plan, Rehearsal
+from testplans.registry import kind, kinds
+
+app = typer.Typer(
+    help="Rackproof tests network hardware and says how true it is to what was promised.",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
+    rich_markup_mode="rich",
+    epilog="Exit codes: 0 all PASS, 1 a FAIL, 2 bad input, 3 the lab failed.",
+)
+app.add_typer(bench.app, name="bench")
+console = Console()
+
+PlanPath = Annotated[Path, typer.Argument(help="A plan file (YAML).", metavar="PLAN", show_default=False)]
+Campaign = Annotated[str, typer.Argument(help="A campaign's number, or `latest`.", metavar="CAMPAIGN")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script instead of tables.")]
+PdfPath = Annotated[Path | None, typer.Option("--pdf", help="Write the PDF here (the HTML beside it).", metavar="OUT")]
+
+
+def main() -> None:
+    """The console script."""
+    app()
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False) -> None:
+    """What stands before every command."""
+    if version:
+        print(f"rackproof {rackproof.__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def run(plan: PlanPath, pdf: PdfPath = None, as_json: AsJson = False) -> None:
+    """Run a plan: rehearse it, run every trial, judge, and write the report."""
+    with reported():
+        file, loaded = _load(plan)
+        record = execute(loaded, file, pdf=pdf, out=console, quiet=as_json)
+    _finish(record, as_json)
+
+
+@app.command()
+def resume(campaign: Campaign = "latest", pdf: PdfPath = None, as_json: AsJson = False) -> None:
+    """Go on with a campaign that was interrupted or aborted, at the trial that it was in."""
+    with reported():
+        record = execute(None, None, pdf=pdf, out=console, quiet=as_json, campaign=campaign)
+    _finish(record, as_json)
+
+
+@app.command()
+def rehearse(plan: PlanPath, as_json: AsJson = False) -> None:
+    """Say what a plan would do, and refuse it if this testbed cannot; nothing is configured."""
+    with reported():
+        _, loaded = _load(plan)
+        rehearsal = resolve(loaded)
+    if as_json:
+        print(TypeAdapter(Rehearsal).dump_json(rehearsal).decode())
+    else:
+        console.print(tables.rehearsal_table(rehearsal))
+        minutes, seconds = divmod(round(rehearsal.duration_s), 60)
+        console.print(f"{len(rehearsal.trials)} trials, about {minutes} min {seconds} s of traffic")
+        for warning in rehearsal.warnings:
+            console.print(f"[yellow]warning:[/] {escape(warning)}")
+    for refusal in rehearsal.refusals:
+        stderr.print(f"[bold red]refused:[/] {escape(refusal)}")
+    if rehearsal.refusals:
+        raise typer.Exit(Exit.BAD_INPUT)
+
+
+@app.command()
+def report(campaign: Campaign = "latest", pdf: PdfPath = None, as_json: AsJson = False) -> None:
+    """Write the report of a campaign from what is stored."""
+    with reported(), Store.open(Settings.load()) as store:
+        paths = write(find(store, campaign), pdf)
+    if as_json:
+        print(json.dumps({"pdf": str(paths.pdf), "html": str(paths.html)}))
+    else:
+        console.print(f"PDF   {paths.pdf}\nHTML  {paths.html}", soft_wrap=True, highlight=False)
+
+
+@app.command("list")
+def list_campaigns(
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, newest first.")] = 20, as_json: AsJson = False
+) -> None:
+    """List campaigns, newest first."""
+    with reported(), Store.open(Settings.load()) as store:
+        found = store.campaigns(limit=limit)
+    if as_json:
+        print(TypeAdapter(list[CampaignSummary]).dump_json(found).decode())
+    elif found:
+        console.print(tables.campaigns_table(found))
+    else:
+        console.print("No campaign yet. Run one: rackproof run testplans/switch_qos/demo.yaml")
+
+
+@app.command()
+def show(campaign: Campaign = "latest", as_json: AsJson = False) -> None:
+    """Show a campaign: its state, trials and verdicts."""
+    with reported(), Store.open(Settings.load()) as store:
+        record = find(store, campaign)
+    if as_json:
+        print(TypeAdapter(CampaignRecord).dump_json(record).decode())
+        return
+    console.print(tables.campaign_heading(record))
+    if record.reason:
+        console.print(escape(record.reason))
+    console.print(tables.trials_table(record))
+    if record.findings:
+        console.print(tables.findings_table(record.findings))
+
+
+@app.command("kinds")
+def list_kinds(as_json: AsJson = False) -> None:
+    """List the kinds of plan, and the plans that are ready to run."""
+    with reported():
+        found = kinds()
+    if as_json:
+        print(json.dumps({name: {"summary": each.summary, "schema": each.plan_model.model_json_schema()} for name, each in found.items()}))
+    else:
+        console.print(tables.kinds_table(found.values()))
+
+
+def _load(path: Path) -> tuple[PlanFile, Plan]:
+    file = read_plan(path)
+    chosen = kind(validate(Envelope, file).kind)
+    return file, validate(chosen.plan_model, file)
+
+
+def _finish(record: CampaignRecord, as_json: bool) -> None:
+    if as_json:
+        print(TypeAdapter(CampaignRecord).dump_json(record).decode())
+    if record.verdict is not None:
+        raise typer.Exit(of_verdict(record.verdict))

@@ -1,0 +1,45 @@
+"""Small plans that the end-to-end tests run, and how they run the command line."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+PLAN = """
+kind: switch-qos
+name: {name}
+devices: [{devices}]
+disciplines:
+  - strict-priority
+  - discipline: wrr-bytes
+    weights: [0.1, 0.2, 0.3, 0.4]
+queues: {{length_frames: 20}}
+traffic: {{senders: 8, frame_bytes: 512, arrivals: poisson}}
+link: {{rate_mbps: 20, layer: L1}}
+load: {{per_sender_mbps: [{loads}]}}
+trial: {{duration_s: {duration_s}, warmup_s: 0.1, batches: 10}}
+criteria: {{fairness_spread_max: null}}
+# What these tests are about is not pacing, and the machine that they run on may be busy with them.
+validity: {{lateness_p99_us_max: 200000, offered_deviation_max: 0.2}}
+"""
+
+
+def write_plan(folder: Path, *, name: str = "short", devices: str = "reference", loads: str = "2, 12", duration_s: float = 0.3) -> Path:
+    """A plan file of (devices x 2 disciplines x loads) short trials."""
+    path = folder / f"{name}.yaml"
+    path.write_text(PLAN.format(name=name, devices=devices, loads=loads, duration_s=duration_s))
+    return path
+
+
+def rackproof(*arguments: str, environment: Mapping[str, str], timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+    """Run the command line to its end."""
+    return subprocess.run(
+        command(*arguments), env={**environment, "COLUMNS": "200"}, capture_output=True, text=True, timeout=timeout_s, check=False, cwd=ROOT
+    )
+
+
+def command(*arguments: str) -> list[str]:
+    """The command line as a list of arguments."""
+    return [sys.executable, "-c", "from rackproof.cli.main import main; main()", *arguments]

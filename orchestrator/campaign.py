@@ -11,7 +11,7 @@ from typing import Any
 from orchestrator.calibration import calibrate
 from orchestrator.events import Event, EventKind, Listener
 from orchestrator.provenance import provenance
-from rackproof.errors import LabError, StoreError, TrialTimeout
+from rackproof.errors import LabError, Stopped, StoreError, TrialTimeout
 from rackproof.model.campaign import CampaignRecord, CampaignState, SamplesFile
 from rackproof.model.topology import Setup
 from rackproof.model.traffic import Calibration
@@ -24,10 +24,6 @@ from testplans.verdict import campaign_verdict
 
 #: How often a trial is measured until it is valid; a shared host can disturb one. Every attempt is an event, and the count is reported.
 ATTEMPTS = 3
-
-
-class Stopped(BaseException):
-    """Somebody asked for the end (a signal); not an Exception, so that nothing on the way takes it for a failure of the lab."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

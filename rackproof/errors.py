@@ -40,6 +40,10 @@ class PlanError(RackproofError):
         super().__init__("\n".join([f"{source}: the plan cannot be used", *(f"  {problem}" for problem in problems)]))
 
 
+class SettingsError(RackproofError):
+    """A setting cannot be used."""
+
+
 class NotFound(RackproofError):
     """There is no such thing in the store."""
 
@@ -66,6 +70,10 @@ class StoreError(LabError):
 
 class TrialTimeout(LabError):
     """A trial did not end within its bound."""
+
+
+class Stopped(BaseException):
+    """Somebody asked for the end (a signal); not an Exception, so that nothing on the way takes it for a failure of the lab."""
 
 
 class MeasurementInvalid(RackproofError):

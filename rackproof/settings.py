@@ -11,14 +11,10 @@ import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from rackproof.errors import RackproofError
+from rackproof.errors import SettingsError
 
 _PREFIX = "RACKPROOF_"
 _WHOLE_UID_RANGE = 2**32 - 1
-
-
-class SettingsError(RackproofError):
-    """A setting cannot be used."""
 
 
 def is_machine_root() -> bool:

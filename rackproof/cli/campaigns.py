@@ -11,6 +11,7 @@ from orchestrator.bench.testbed import Bench
 from orchestrator.campaign import Campaign
 from orchestrator.rehearsal import rehearse
 from rackproof.cli import tables
+from rackproof.cli.find import find
 from rackproof.cli.progress import CampaignProgress
 from rackproof.cli.signals import stopping
 from rackproof.errors import NotFound, PlanError, Problem
@@ -18,6 +19,7 @@ from rackproof.model.campaign import CampaignRecord, CampaignState
 from rackproof.planfile import PlanFile
 from rackproof.settings import Settings
 from rackproof.store import Store
+from reports.figures import warm_up
 from testplans.kind import Plan, Rehearsal
 from testplans.registry import kind
 
@@ -35,6 +37,8 @@ def execute(
     plan: Plan | None, file: PlanFile | None, *, pdf: Path | None, out: Console, quiet: bool, campaign: str | None = None
 ) -> CampaignRecord:
     """Run a plan, or go on with a campaign, and write the report. Raises PlanError, LabError, NotFound, Stopped."""
+    # The process that draws figures needs a second to start: while the database starts too, and not when the report is waited for.
+    warm_up()
     with stopping(), Store.open(Settings.load()) as store:
         if plan is None or file is None:
             before = find(store, campaign or "latest")
@@ -75,13 +79,11 @@ def execute(
         return record
 
 
-def find(store: Store, campaign: str) -> CampaignRecord:
-    """A campaign by its number or `latest`. Raises NotFound."""
-    if campaign == "latest":
-        return store.campaign(store.latest())
-    if not campaign.isdecimal():
-        raise NotFound(f"campaign: expected a number or `latest`, found {campaign!r}")
-    return store.campaign(int(campaign))
+def report_again(campaign: str, pdf: Path | None) -> "ReportPaths":
+    """Write the report of a campaign that is stored. Raises NotFound, StoreError."""
+    warm_up()
+    with Store.open(Settings.load()) as store:
+        return write(find(store, campaign), pdf)
 
 
 def write(record: CampaignRecord, pdf: Path | None) -> "ReportPaths":
@@ -107,7 +109,8 @@ def summarise(record: CampaignRecord, paths: "ReportPaths", out: Console) -> Non
     if record.findings:
         out.print(tables.findings_table(record.findings, expected))
     if record.verdict is not None:
-        out.print(tables.verdict_text(record.verdict), escape(record.reason))
+        why = escape(record.reason) or ("every device did what the plan expects of it" if expected else "every criterion is met")
+        out.print(tables.verdict_text(record.verdict), why)
     out.print(f"PDF   {paths.pdf}\nHTML  {paths.html}", soft_wrap=True, highlight=False)
 
 

@@ -9,10 +9,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from orchestrator.campaign import Stopped
-from rackproof.errors import LabError, NotFound, PlanError, RackproofError
+from rackproof.errors import LabError, NotFound, PlanError, RackproofError, SettingsError, Stopped
 from rackproof.model.verdict import Verdict
-from rackproof.settings import SettingsError
 
 #: Everything that is not the result itself goes to standard error, so that --json on standard output stays JSON.
 stderr = Console(stderr=True, soft_wrap=True)

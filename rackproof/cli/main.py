@@ -1,24 +1,23 @@
-"""`rackproof`: the commands."""
+"""`rackproof`: the commands.
+
+What a command needs is imported within it: database, numerics and namespaces take seconds to import, and most commands need few of them.
+"""
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import TypeAdapter
 from rich.console import Console
 from rich.markup import escape
 
 import rackproof
-from rackproof.cli import bench, tables
-from rackproof.cli.campaigns import execute, find, resolve, write
 from rackproof.cli.exits import Exit, of_verdict, reported, stderr
-from rackproof.model.campaign import CampaignRecord
-from rackproof.planfile import PlanFile, read_plan, validate
-from rackproof.settings import Settings
-from rackproof.store import CampaignSummary, Store
-from testplans.kind import Envelope, Plan, Rehearsal
-from testplans.registry import kind, kinds
+
+if TYPE_CHECKING:
+    from rackproof.model.campaign import CampaignRecord
+    from rackproof.planfile import PlanFile
+    from testplans.kind import Plan
 
 app = typer.Typer(
     help="Rackproof tests network hardware and says how true it is to what was promised.",
@@ -27,7 +26,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     epilog="Exit codes: 0 all PASS, 1 a FAIL, 2 bad input, 3 the lab failed.",
 )
-app.add_typer(bench.app, name="bench")
+bench = typer.Typer(help="The virtual bench: network namespaces with real packets.", no_args_is_help=True)
+app.add_typer(bench, name="bench")
 console = Console()
 
 PlanPath = Annotated[Path, typer.Argument(help="A plan file (YAML).", metavar="PLAN", show_default=False)]
@@ -52,6 +52,8 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 @app.command()
 def run(plan: PlanPath, pdf: PdfPath = None, as_json: AsJson = False) -> None:
     """Run a plan: rehearse it, run every trial, judge, and write the report."""
+    from rackproof.cli.campaigns import execute
+
     with reported():
         file, loaded = _load(plan)
         record = execute(loaded, file, pdf=pdf, out=console, quiet=as_json)
@@ -61,6 +63,8 @@ def run(plan: PlanPath, pdf: PdfPath = None, as_json: AsJson = False) -> None:
 @app.command()
 def resume(campaign: Campaign = "latest", pdf: PdfPath = None, as_json: AsJson = False) -> None:
     """Go on with a campaign that was interrupted or aborted, at the trial that it was in."""
+    from rackproof.cli.campaigns import execute
+
     with reported():
         record = execute(None, None, pdf=pdf, out=console, quiet=as_json, campaign=campaign)
     _finish(record, as_json)
@@ -69,6 +73,12 @@ def resume(campaign: Campaign = "latest", pdf: PdfPath = None, as_json: AsJson =
 @app.command()
 def rehearse(plan: PlanPath, as_json: AsJson = False) -> None:
     """Say what a plan would do, and refuse it if this testbed cannot; nothing is configured."""
+    from pydantic import TypeAdapter
+
+    from rackproof.cli import tables
+    from rackproof.cli.campaigns import resolve
+    from testplans.kind import Rehearsal
+
     with reported():
         _, loaded = _load(plan)
         rehearsal = resolve(loaded)
@@ -89,8 +99,10 @@ def rehearse(plan: PlanPath, as_json: AsJson = False) -> None:
 @app.command()
 def report(campaign: Campaign = "latest", pdf: PdfPath = None, as_json: AsJson = False) -> None:
     """Write the report of a campaign from what is stored."""
-    with reported(), Store.open(Settings.load()) as store:
-        paths = write(find(store, campaign), pdf)
+    from rackproof.cli.campaigns import report_again
+
+    with reported():
+        paths = report_again(campaign, pdf)
     if as_json:
         print(json.dumps({"pdf": str(paths.pdf), "html": str(paths.html)}))
     else:
@@ -102,6 +114,12 @@ def list_campaigns(
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, newest first.")] = 20, as_json: AsJson = False
 ) -> None:
     """List campaigns, newest first."""
+    from pydantic import TypeAdapter
+
+    from rackproof.cli import tables
+    from rackproof.settings import Settings
+    from rackproof.store import CampaignSummary, Store
+
     with reported(), Store.open(Settings.load()) as store:
         found = store.campaigns(limit=limit)
     if as_json:
@@ -115,10 +133,15 @@ def list_campaigns(
 @app.command()
 def show(campaign: Campaign = "latest", as_json: AsJson = False) -> None:
     """Show a campaign: its state, trials and verdicts."""
+    from rackproof.cli import tables
+    from rackproof.cli.find import find
+    from rackproof.settings import Settings
+    from rackproof.store import Store
+
     with reported(), Store.open(Settings.load()) as store:
         record = find(store, campaign)
     if as_json:
-        print(TypeAdapter(CampaignRecord).dump_json(record).decode())
+        _print_json(record)
         return
     console.print(tables.campaign_heading(record))
     if record.reason:
@@ -131,6 +154,9 @@ def show(campaign: Campaign = "latest", as_json: AsJson = False) -> None:
 @app.command("kinds")
 def list_kinds(as_json: AsJson = False) -> None:
     """List the kinds of plan, and the plans that are ready to run."""
+    from rackproof.cli import tables
+    from testplans.registry import kinds
+
     with reported():
         found = kinds()
     if as_json:
@@ -139,14 +165,58 @@ def list_kinds(as_json: AsJson = False) -> None:
         console.print(tables.kinds_table(found.values()))
 
 
-def _load(path: Path) -> tuple[PlanFile, Plan]:
+@bench.command()
+def check(as_json: AsJson = False) -> None:
+    """Say what this machine can do, by trying it."""
+    from dataclasses import asdict
+
+    from orchestrator.bench.testbed import Bench
+    from rackproof.cli import tables
+
+    with reported(), Bench() as testbed:
+        probes, rights = testbed.probe(), testbed.rights
+    if as_json:
+        print(json.dumps({"rights": rights, "probes": [asdict(probe) for probe in probes]}))
+    else:
+        console.print(tables.probes_table(probes))
+    if any(probe.needed and not probe.available for probe in probes):
+        raise typer.Exit(Exit.LAB_FAILED)
+
+
+@bench.command()
+def clean() -> None:
+    """Remove what a killed run may have left: processes of the bench, and an embedded database that nobody uses."""
+    from orchestrator.bench.leftovers import clean as clean_leftovers
+    from rackproof.settings import Settings
+
+    with reported():
+        found = clean_leftovers(Settings.load())
+    for line in found:
+        console.print(line, highlight=False)
+    if not found:
+        console.print("Nothing to clean.")
+
+
+def _load(path: Path) -> "tuple[PlanFile, Plan]":
+    from rackproof.planfile import read_plan, validate
+    from testplans.kind import Envelope
+    from testplans.registry import kind
+
     file = read_plan(path)
     chosen = kind(validate(Envelope, file).kind)
     return file, validate(chosen.plan_model, file)
 
 
-def _finish(record: CampaignRecord, as_json: bool) -> None:
+def _print_json(record: "CampaignRecord") -> None:
+    from pydantic import TypeAdapter
+
+    from rackproof.model.campaign import CampaignRecord
+
+    print(TypeAdapter(CampaignRecord).dump_json(record).decode())
+
+
+def _finish(record: "CampaignRecord", as_json: bool) -> None:
     if as_json:
-        print(TypeAdapter(CampaignRecord).dump_json(record).decode())
+        _print_json(record)
     if record.verdict is not None:
         raise typer.Exit(of_verdict(record.verdict))

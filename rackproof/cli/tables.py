@@ -1,18 +1,23 @@
 """Campaigns, findings and report tables as the terminal shows them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from orchestrator.bench.probes import Probe
-from rackproof.model.campaign import CampaignRecord
-from rackproof.model.finding import Finding
 from rackproof.model.verdict import Verdict
-from rackproof.store import CampaignSummary
-from reports import document
-from testplans.kind import Kind, Rehearsal
+
+if TYPE_CHECKING:
+    from orchestrator.bench.probes import Probe
+    from rackproof.model.campaign import CampaignRecord
+    from rackproof.model.finding import Finding
+    from rackproof.store import CampaignSummary
+    from reports import document
+    from testplans.kind import Kind, Rehearsal
 
 _STYLE = {
     Verdict.PASS: "bold green",
@@ -30,40 +35,47 @@ def verdict_text(verdict: Verdict) -> Text:
 
 
 def findings_table(findings: Sequence[Finding], expected: Iterable[tuple[str, str]] = ()) -> Table:
-    """One row a criterion; expected: (device, criterion) pairs that the plan wants to fail."""
+    """What did not pass, each with its numbers, and how many did; expected: (device, criterion) pairs that the plan wants to fail."""
+    from reports.campaign import finding_value
+
     wanted = set(expected)
     table = Table(box=box.SIMPLE_HEAD, title="Verdicts", title_justify="left", title_style="bold", pad_edge=False)
-    for title in ("device", "discipline", "criterion", "measured", "limit", "verdict"):
-        table.add_column(title, justify="right" if title == "measured" else "left", overflow="fold")
+    table.add_column("criterion")
+    table.add_column("measured", justify="right", no_wrap=True)
+    table.add_column("limit", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    groups: dict[str, list[Finding]] = {}
     for finding in findings:
-        device, discipline = finding.subject.get("device", ""), finding.subject.get("discipline", "")
-        verdict = verdict_text(finding.verdict)
-        if (device, finding.criterion) in wanted and finding.verdict is Verdict.FAIL:
-            verdict.append(" as expected", style="dim")
-        table.add_row(device, discipline, finding.title, value_text(finding), finding.limit, verdict)
+        named = (finding.subject.get(label, "") for label in ("device", "discipline"))
+        groups.setdefault(", ".join(filter(None, named)) or "campaign", []).append(finding)
+    for subject, judged in groups.items():
+        table.add_row(Text(subject, style="bold"))
+        for finding in judged:
+            if finding.verdict is Verdict.PASS:
+                continue
+            verdict = verdict_text(finding.verdict)
+            if finding.verdict is Verdict.FAIL and (finding.subject.get("device", ""), finding.criterion) in wanted:
+                verdict.append(" as expected", style="dim")
+            table.add_row(f"  {finding.title}", finding_value(finding), finding.limit, verdict)
+        passed = sum(finding.verdict is Verdict.PASS for finding in judged)
+        if passed:
+            what = f"all {passed} criteria" if passed == len(judged) else f"{passed} of {len(judged)} criteria"
+            table.add_row(Text(f"  {what}", style="dim"), "", "", verdict_text(Verdict.PASS))
     return table
-
-
-def value_text(finding: Finding) -> str:
-    """Value, half width of the interval, and unit."""
-    unit = "" if finding.unit == "1" else f" {finding.unit}"
-    spread = f" ± {finding.interval.half_width:.3g}" if finding.interval is not None else ""
-    return f"{finding.value:.4g}{spread}{unit}"
 
 
 def report_table(source: document.Table) -> Table:
     """A table of the report."""
-    table = Table(
-        box=box.SIMPLE_HEAD, title=source.caption, title_justify="left", title_style="bold", caption=source.note or None, pad_edge=False
-    )
-    table.caption_justify = "left"
-    for column in source.columns:
-        table.add_column(
-            f"{column.title}\n[dim]{column.unit}[/]" if column.unit else column.title, justify="right" if column.numeric else "left"
-        )
+    table = Table(box=box.SIMPLE_HEAD, title=source.caption, title_justify="left", title_style="bold", pad_edge=False)
+    table.caption, table.caption_justify = source.note or None, "left"
+    for at, column in enumerate(source.columns):
+        heading = f"{column.title}\n[dim]{column.unit}[/]" if column.unit else column.title
+        table.add_column(heading, justify="right" if column.numeric else "left", no_wrap=at == 0)
     for row in source.rows:
-        cells = [Text(cell.text, style="dim" if cell.muted else "bold" if cell.strong else "") for cell in row]
-        table.add_row(*cells)
+        # Where a cell must wrap, the sign stays with its number.
+        table.add_row(
+            *(Text(cell.text.replace("± ", "±\u00a0"), style="dim" if cell.muted else "bold" if cell.strong else "") for cell in row)
+        )
     return table
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -80,7 +81,12 @@ def _subject(flows: Sequence[FlowData], seconds: Floats, subject: dict[str, str]
     # What is offered was counted as it was sent: it has no uncertainty.
     yield Measurement(name="offered", unit="Mbit/s", value=offered, n=sent_all, subject=subject)
     yield Measurement(
-        name="throughput", unit="Mbit/s", value=throughput, n=int(rx_frames.sum()), interval=_positive(interval), subject=subject
+        name="throughput",
+        unit="Mbit/s",
+        value=throughput,
+        n=int(rx_frames.sum()),
+        interval=_positive(_resolved(interval, throughput, _each(throughput, rx_frames))),
+        subject=subject,
     )
     yield _loss(sent, received, subject)
     yield from _delays(flows, received, select, subject)
@@ -150,8 +156,10 @@ def _against_ideal(plan: SwitchQosPlan, scheduler: Scheduler, flows: Sequence[Fl
     for queue in plan.used_queues:
         got = _sum([flows[sender].rx_bits for sender in plan.senders_of(queue)]) / 1e6
         value = float(got.sum()) / span - whole.queue_mbps[queue]
-        interval = _centred(value, got / seconds - [part.queue_mbps[queue] for part in parts])
-        frames = int(sum(flows[sender].rx_frames.sum() for sender in plan.senders_of(queue)))
+        counted = _sum([flows[sender].rx_frames for sender in plan.senders_of(queue)])
+        spread = _centred(value, got / seconds - [part.queue_mbps[queue] for part in parts])
+        interval = _resolved(spread, value, _each(float(got.sum()) / span, counted))
+        frames = int(counted.sum())
         yield Measurement(
             name="deviation.throughput", unit="Mbit/s", value=value, n=frames, interval=interval, subject={"queue": str(queue)}
         )
@@ -163,9 +171,10 @@ def _against_ideal(plan: SwitchQosPlan, scheduler: Scheduler, flows: Sequence[Fl
         return (min(point.link_share, 1.0) * plan.link.rate_mbps - wire_mbps) * scale
 
     value = wasted(whole, float(wire.sum()) / span / 1e6)
-    spread = np.array([wasted(part, float(rate)) for part, rate in zip(parts, wire / seconds / 1e6, strict=True)])
-    frames = int(sum(flow.rx_frames.sum() for flow in flows))
-    yield Measurement(name="wasted", unit="Mbit/s", value=value, n=frames, interval=_centred(value, spread))
+    by_batch = np.array([wasted(part, float(rate)) for part, rate in zip(parts, wire / seconds / 1e6, strict=True)])
+    counted = _sum([flow.rx_frames for flow in flows])
+    interval = _resolved(_centred(value, by_batch), value, _each(float(bits.sum()) / span / 1e6, counted))
+    yield Measurement(name="wasted", unit="Mbit/s", value=value, n=int(counted.sum()), interval=interval)
 
 
 def _demand(flow: FlowData, part: slice, seconds: float, layer: Layer) -> Demand:
@@ -244,8 +253,21 @@ def _sum(parts: Sequence[npt.NDArray[np.int64] | Floats]) -> Floats:
 
 def _centred(value: float, by_batch: Floats) -> Interval:
     """The interval of a value over all data from one value a batch."""
-    error = float(by_batch.std(ddof=1)) / math.sqrt(by_batch.size)
+    error = batches.standard_error(by_batch - by_batch.mean())
     return batches.around(value, error, by_batch.size, "batch means")
+
+
+def _each(rate_mbps: float, frames: Floats) -> float:
+    """What one frame more or less makes of a rate."""
+    counted = float(frames.sum())
+    return rate_mbps / counted if counted else 0.0
+
+
+def _resolved(interval: Interval | None, value: float, resolution: float) -> Interval | None:
+    """No interval is narrower than one frame to either side: which frames are within the span is a matter of its ends."""
+    if interval is None:
+        return None
+    return replace(interval, low=min(interval.low, value - resolution), high=max(interval.high, value + resolution))
 
 
 def _positive(interval: Interval | None) -> Interval | None:

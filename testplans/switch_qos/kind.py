@@ -56,8 +56,7 @@ class SwitchQos:
         from testplans.switch_qos import sections_compare
         from testplans.switch_qos.sections_view import view
 
-        parts = sections_compare.section(view(campaign)).sections
-        return [block for part in parts for block in part.blocks if isinstance(block, Table)]
+        return sections_compare.brief(view(campaign))
 
     def sections(self, campaign: CampaignRecord) -> list[Section]:
         from testplans.switch_qos.sections import sections

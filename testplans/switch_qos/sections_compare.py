@@ -2,7 +2,9 @@
 
 import csv
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 from rackproof.model.functions import Discipline
@@ -61,6 +63,21 @@ def section(seen: View) -> Section:
         for at, scheduler in enumerate(seen.plan.disciplines)
     )
     return Section(id="compare", title="Comparison of the switches", blocks=tuple(blocks), sections=parts, page_break=True)
+
+
+def brief(seen: View) -> list[Table]:
+    """What came out for the devices of the campaign in one table a discipline, without the published switches; for the terminal."""
+    load = seen.saturated_load()
+    tables = []
+    for scheduler in seen.plan.disciplines:
+        strict = scheduler.discipline is Discipline.STRICT_PRIORITY
+        whole = (_throughput if strict else _throughput_ratio)(seen, scheduler, load)
+        ours = takewhile(lambda row: len(row) > 1, whole.rows[1:])
+        # Queues and wasted rate; the terminal has no room for more.
+        kept = 1 + len(seen.plan.used_queues) + 1
+        rows = tuple(row[:kept] for row in ours)
+        tables.append(replace(whole, columns=whole.columns[:kept], rows=rows, note="± is half of a 95 % interval."))
+    return tables
 
 
 def _tables(seen: View, scheduler: Scheduler, load: float) -> Iterator[Block]:

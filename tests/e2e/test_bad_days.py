@@ -42,7 +42,7 @@ def bench_of(process: subprocess.Popen[str]) -> psutil.Process | None:
 @pytest.fixture
 def running(environment: dict[str, str], store: Store, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A campaign of 8 trials of which the second is under way."""
-    plan = write_plan(tmp_path, name="long", loads="2, 4, 8, 12", duration_s=0.8)
+    plan = write_plan(tmp_path, name="long", loads="2, 4, 8, 12", duration_s=1.2)
     with subprocess.Popen(
         command("run", str(plan)), env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:

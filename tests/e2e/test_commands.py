@@ -46,7 +46,7 @@ def test_from_plan_to_pdf(environment: dict[str, str], store: Store, tmp_path: P
 
 
 def test_a_faulty_device_is_found_and_exits_with_1(environment: dict[str, str], tmp_path: Path) -> None:
-    plan = write_plan(tmp_path, devices="{name: leaky, model: reference, options: {leak: 0.2}}")
+    plan = write_plan(tmp_path, devices="{name: leaky, model: reference, options: {leak: 0.6}}")
     done = rackproof("run", str(plan), environment=environment)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "FAIL" in done.stdout

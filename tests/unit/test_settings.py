@@ -6,7 +6,8 @@ import platformdirs
 import pytest
 
 from rackproof import settings as module
-from rackproof.settings import Settings, SettingsError, default_data_dir, is_machine_root
+from rackproof.errors import SettingsError
+from rackproof.settings import Settings, default_data_dir, is_machine_root
 
 
 def test_folders_follow_the_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

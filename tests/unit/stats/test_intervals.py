@@ -39,6 +39,22 @@ def test_batch_means_cover(phi: float) -> None:
     assert COVERED[0] <= coverage(found, 0.0) <= COVERED[1]
 
 
+def test_what_one_batch_hands_to_the_next_does_not_widen_the_interval() -> None:
+    """A host that stalls for half a batch moves its octets to the next one: the mean is untouched, and the interval says so."""
+    rng = np.random.default_rng(11)
+    found, plain = [], []
+    for _ in range(TRIALS):
+        data = rng.standard_normal(BATCHES)
+        at = int(rng.integers(BATCHES - 1))
+        data[at] -= 20
+        data[at + 1] += 20
+        found.append(batches.mean(data)[1])
+        plain.append(batches.t_quantile(BATCHES - 1) * data.std(ddof=1) / math.sqrt(BATCHES))
+    assert coverage(found, 0.0) >= COVERED[0]
+    widths = [interval.half_width for interval in found if interval is not None]
+    assert np.median(widths) < np.median(plain) / 3
+
+
 @pytest.mark.parametrize("phi", [0.0, 0.9])
 def test_ratios_cover(phi: float) -> None:
     """Numerator and denominator vary together, and batches differ in size."""

@@ -149,10 +149,13 @@ SMALL = {
 }
 
 
-def test_the_terminal_gets_the_papers_tables(demo: tuple[SwitchQosPlan, list[TrialRecord]]) -> None:
+def test_the_terminal_gets_one_table_a_discipline(demo: tuple[SwitchQosPlan, list[TrialRecord]]) -> None:
+    plan, _ = demo
     tables = KIND.comparison(campaign(*demo))
-    assert len(tables) >= 4
-    assert all(table.rows for table in tables)
+    assert len(tables) == len(plan.disciplines)
+    for table in tables:
+        assert [row[0].text for row in table.rows] == ["Ideal", *(device.name for device in plan.devices)]
+        assert all(len(row) == len(table.columns) for row in table.rows)
 
 
 def test_waste_is_found_and_nothing_else_is_called_a_leak() -> None:

@@ -23,7 +23,7 @@ from testplans.kind import Kind
 from testplans.verdict import campaign_verdict
 
 #: How often a trial is measured until it is valid; a shared host can disturb one. Every attempt is an event, and the count is reported.
-ATTEMPTS = 3
+ATTEMPTS = 6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

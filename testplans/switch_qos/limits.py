@@ -62,6 +62,11 @@ class ValidityPart(Part):
         title="Lateness",
         description="99th percentile of sending late; as default a quarter of the time in which one full queue empties, at least 1 ms.",
     )
+    stalled_share_max: Annotated[Share, Field(gt=0)] = Field(
+        default=0.01,
+        title="Stalls",
+        description="Share of the sending time for which the host may keep the sender from running, where the device shares its processor.",
+    )
     clock_step_us_max: Annotated[float, Field(gt=0, allow_inf_nan=False, json_schema_extra={"unit": "us"})] = Field(
         default=50.0, title="Clock", description="Largest step of the wall clock against the steady clock during a trial."
     )

@@ -1,6 +1,6 @@
 """Did the trial do what was intended? A reason where it did not, "" where its numbers can be trusted."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rackproof.model.traffic import Arrivals, Calibration, Capture
 from rackproof.model.trial import Observation
@@ -37,7 +37,7 @@ def reason(
             _span(plan, capture),
             _offered(plan, load_mbps, flows),
             _generator(plan, capture),
-            _bench(observation.counters),
+            _bench(plan, observation),
             _capability(plan, load_mbps, calibration),
             _arrivals(plan, capture, flows, ideal),
         )
@@ -89,10 +89,17 @@ def _generator(plan: SwitchQosPlan, capture: Capture) -> Iterator[str]:
         yield f"the wall clock was moved by {step:.0f} us during the trial (allowed {step_max:g} us)"
 
 
-def _bench(counters: Mapping[str, int]) -> Iterator[str]:
+def _bench(plan: SwitchQosPlan, observation: Observation) -> Iterator[str]:
+    counters = observation.counters
     drops = counters.get("ring_drops", 0)
     if drops > 0:
         yield f"the host lost {drops} frames before the emulated switch saw them: their loss is not the device's"
+    # A device that tells how late it delivers keeps its schedule in virtual time, whatever the host does. A kernel device does not: its link
+    # idles while the processor is taken away, and that is not the device's doing.
+    stalled_ms, sending_ms = observation.capture.health.get("stalled_ms", 0.0), 1e3 * (plan.trial.warmup_s + plan.trial.duration_s)
+    if "delivery_lateness_p99_ns" not in counters and stalled_ms > plan.validity.stalled_share_max * sending_ms:
+        allowed = 100 * plan.validity.stalled_share_max
+        yield f"the host took the processor away for {stalled_ms:.1f} of {sending_ms:.0f} ms (allowed {allowed:g} %)"
 
 
 def _capability(plan: SwitchQosPlan, load_mbps: float, calibration: Calibration) -> Iterator[str]:

@@ -29,7 +29,7 @@ criteria:
   wrr_share_deviation_max: 0.1
   waste_share_max: 0.2
   throughput_deviation_max: 0.2
-validity: {{lateness_p99_us_max: 200000}}
+validity: {{lateness_p99_us_max: 200000, stalled_share_max: 0.5}}
 """
 
 

@@ -245,6 +245,7 @@ def wrong_priority(capture: Capture) -> Capture:
     ("change", "reason"),
     [
         (fewer_sent, r"sender 3 sent \d+ frames where \d+ were intended \(-0\.9\d %, allowed 0\.5 %\)"),
+        (with_health(stalled_ms=500), r"took the processor away for 500.0 of \d+ ms \(allowed 1 %\)"),
         (with_health(lateness_p99_us=1600), r"sent 1600 us late or more \(allowed 1538 us\)"),
         (with_health(ring_drops=3), "ring had no room for 3 frames"),
         (with_health(overflow=2), "memory had no room for 2 frames"),

@@ -94,8 +94,8 @@ def _bench(plan: SwitchQosPlan, observation: Observation) -> Iterator[str]:
     drops = counters.get("ring_drops", 0)
     if drops > 0:
         yield f"the host lost {drops} frames before the emulated switch saw them: their loss is not the device's"
-    # A device that tells how late it delivers keeps its schedule in virtual time, whatever the host does. A kernel device does not: its link
-    # idles while the processor is taken away, and that is not the device's doing.
+    # A device that tells how late it delivers keeps its schedule in virtual time, whatever the host does. A kernel device does not: its
+    # link idles while the processor is taken away, and that is not the device's doing.
     stalled_ms, sending_ms = observation.capture.health.get("stalled_ms", 0.0), 1e3 * (plan.trial.warmup_s + plan.trial.duration_s)
     if "delivery_lateness_p99_ns" not in counters and stalled_ms > plan.validity.stalled_share_max * sending_ms:
         allowed = 100 * plan.validity.stalled_share_max

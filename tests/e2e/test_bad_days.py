@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from rackproof.errors import StoreError
 from rackproof.model.campaign import CampaignRecord, CampaignState
 from rackproof.model.verdict import Verdict
 from rackproof.store import Store
@@ -140,9 +141,11 @@ def test_a_full_disk_is_named_and_the_next_campaign_works(environment: dict[str,
     assert rackproof("run", str(plan), environment=environment).returncode == 0
 
 
-def test_a_second_process_cannot_run_the_same_campaign(running: subprocess.Popen[str], environment: dict[str, str]) -> None:
-    second = rackproof("resume", "1", environment=environment)
-    assert second.returncode == 2
-    assert "RUNNING" in second.stderr
+def test_a_second_process_cannot_run_the_same_campaign(running: subprocess.Popen[str], store: Store) -> None:
+    # This process, that is: while a campaign spins on both processors, a new one would hardly have begun before the first has ended.
+    assert store.campaign(1).state is CampaignState.RUNNING
+    with pytest.raises(StoreError, match="campaign 1"), store.hold(1):
+        pass
     running.send_signal(signal.SIGTERM)
     running.communicate(timeout=BOUND_S)
+    assert store.campaign(1).state is CampaignState.ABORTED

@@ -9,7 +9,7 @@ from pyroute2 import NetlinkError
 from orchestrator.bench import links, tc
 from orchestrator.bench.namespaces import Namespace
 from rackproof.errors import DeviceError
-from rackproof.model.functions import DeviceFunction, QosScheduler
+from rackproof.model.functions import DeviceFunction, Discipline, QosScheduler
 from rackproof.units import FCS_BYTES, L1_OVERHEAD_BYTES
 
 #: What the wire adds to the length that the kernel sees of a tagged frame: the FCS, the tag (kept in metadata), preamble and gap.
@@ -22,7 +22,18 @@ Configure = Callable[[Namespace, QosScheduler], None]
 class KernelSwitch:
     """A bridge whose egress port is scheduled by qdiscs that `configure` adds; class 1:(0x10 + q) is queue q."""
 
-    def __init__(self, *, name: str, namespace: Namespace, ports: Sequence[str], configure: Configure, model: str) -> None:
+    def __init__(
+        self,
+        *,
+        name: str,
+        namespace: Namespace,
+        ports: Sequence[str],
+        options: Mapping[str, float | int | bool | str],
+        configure: Configure,
+        model: str,
+    ) -> None:
+        if options:
+            raise DeviceError(f"{name}: expected no options, for {model} has none; found {', '.join(sorted(options))}")
         self.name = name
         self._namespace = namespace
         self._ports = tuple(ports)
@@ -83,13 +94,28 @@ class KernelSwitch:
         """Nothing runs in user space."""
 
 
-def refuse_options(name: str, model: str, options: Mapping[str, float | int | bool | str]) -> None:
-    """The kernel has no defects that we could switch on. Raises DeviceError where there are options."""
-    if options:
-        raise DeviceError(f"{name}: expected no options, for {model} has none; found {', '.join(sorted(options))}")
+def objection(model: str, function: DeviceFunction) -> str:
+    """Why a kernel scheduler cannot do the function, "" where it can: both of them share by bytes."""
+    if not isinstance(function, QosScheduler):
+        return f"{model} cannot do {type(function).__name__}"
+    if function.discipline is Discipline.WRR_PACKETS:
+        return f"{model} schedules by bytes; it has no round robin by packets (use wrr-bytes)"
+    return ""
 
 
-def try_scheduler(configure: Configure, scheduler: QosScheduler) -> str:
+def probe(configure: Configure) -> str:
+    """Why the kernel does not take the schedulers that `configure` adds, "" where it takes both disciplines."""
+    for discipline, weights in ((Discipline.STRICT_PRIORITY, ()), (Discipline.WRR_BYTES, (0.4, 0.6))):
+        scheduler = QosScheduler(
+            discipline=discipline, port="out", link_rate_bps=100_000_000, priority_map=(0,) * 4 + (1,) * 4, queue_frames=10, weights=weights
+        )
+        why = _try(configure, scheduler)
+        if why:
+            return why
+    return ""
+
+
+def _try(configure: Configure, scheduler: QosScheduler) -> str:
     """Why the kernel does not take the scheduler, "" where it does; tried in a namespace that is thrown away."""
     with Namespace("probe") as probe, Namespace("far") as far:
         links.cable(probe, scheduler.port, far, "far")

@@ -4,13 +4,13 @@ Strict priority: one leaf class per queue with almost no rate of its own, which 
 Weighted round robin: leaves of one priority, whose quanta have the ratio of the weights.
 """
 
-from collections.abc import Mapping, Sequence
 from functools import partial
 
 from orchestrator.bench import tc
-from orchestrator.bench.devices.kernel_switch import LEAF_MAJOR, WIRE_OVERHEAD_BYTES, KernelSwitch, refuse_options, try_scheduler
+from orchestrator.bench.devices import kernel_switch
+from orchestrator.bench.devices.kernel_switch import LEAF_MAJOR, WIRE_OVERHEAD_BYTES, KernelSwitch
 from orchestrator.bench.namespaces import Namespace
-from rackproof.model.functions import DeviceFunction, Discipline, QosScheduler
+from rackproof.model.functions import Discipline, QosScheduler
 
 MODEL = "linux-htb"
 OPTIONS: frozenset[str] = frozenset()
@@ -20,35 +20,6 @@ LINK_RATE_BPS_MAX = 200e6
 #: The rate that a leaf has of its own, below which HTB refuses a class: what leaks to lower priorities by construction.
 LEAF_RATE_BPS = 8_000
 BURST_BYTES = 4_000
-
-
-def objection(function: DeviceFunction) -> str:
-    """HTB counts bytes: it has no round robin by packets."""
-    if not isinstance(function, QosScheduler):
-        return f"{MODEL} cannot do {type(function).__name__}"
-    if function.discipline is Discipline.WRR_PACKETS:
-        return f"{MODEL} schedules by bytes; it has no round robin by packets (use wrr-bytes)"
-    return ""
-
-
-def probe() -> str:
-    """Try both disciplines."""
-    for discipline, weights in ((Discipline.STRICT_PRIORITY, ()), (Discipline.WRR_BYTES, (0.4, 0.6))):
-        scheduler = QosScheduler(
-            discipline=discipline, port="out", link_rate_bps=100_000_000, priority_map=(0,) * 4 + (1,) * 4, queue_frames=10, weights=weights
-        )
-        why = try_scheduler(configure, scheduler)
-        if why:
-            return why
-    return ""
-
-
-class Model(KernelSwitch):
-    """The bridge with HTB."""
-
-    def __init__(self, *, name: str, namespace: Namespace, ports: Sequence[str], options: Mapping[str, float | int | bool | str]) -> None:
-        refuse_options(name, MODEL, options)
-        super().__init__(name=name, namespace=namespace, ports=ports, configure=configure, model=MODEL)
 
 
 def configure(namespace: Namespace, scheduler: QosScheduler) -> None:
@@ -84,3 +55,8 @@ def configure(namespace: Namespace, scheduler: QosScheduler) -> None:
         protocol=tc.ETH_P_ALL,
         options=tc.bpf_by_vlan_priority([tc.handle(1, LEAF_MAJOR + queue) for queue in scheduler.priority_map]),
     )
+
+
+objection = partial(kernel_switch.objection, MODEL)
+probe = partial(kernel_switch.probe, configure)
+Model = partial(KernelSwitch, configure=configure, model=MODEL)

@@ -549,7 +549,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="shorter runs")
     options = parser.parse_args()
     prefer_this_session()
-    print(json.dumps(measure(quick=options.quick), indent=1))
+    for measured in measure(quick=options.quick):
+        print(json.dumps(measured), flush=True)
 
 
 if __name__ == "__main__":

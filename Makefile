@@ -24,7 +24,7 @@ unexport PYTHONPATH PYTHONHOME
 CARGO := cargo
 CARGO_IN_NATIVE := --manifest-path native/Cargo.toml --locked
 
-.PHONY: help setup demo test check lint test-python test-native bench fmt lock clean report-sample hooks doctor
+.PHONY: help setup demo test check lint test-python test-native bench fmt lock clean hooks doctor
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

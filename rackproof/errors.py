@@ -1,7 +1,7 @@
 """What can go wrong, one class per kind of wrong.
 
 A message names what, where, what was expected, what was found and what to do. The class decides whose fault it is: the plan's author
-(PlanError), the laboratory (LabError and its children), or the measurement itself (MeasurementInvalid).
+(PlanError) or the laboratory (LabError and its children). A measurement that cannot be trusted is no error, but a verdict: INVALID.
 """
 
 from dataclasses import dataclass
@@ -74,7 +74,3 @@ class TrialTimeout(LabError):
 
 class Stopped(BaseException):
     """Somebody asked for the end (a signal); not an Exception, so that nothing on the way takes it for a failure of the lab."""
-
-
-class MeasurementInvalid(RackproofError):
-    """The trial ran, but not as intended: its numbers cannot be trusted."""

@@ -13,7 +13,7 @@ import rackproof_native as engine
 from orchestrator.bench.cpus import Cpus
 from orchestrator.bench.namespaces import Namespace
 from rackproof.errors import GeneratorError
-from rackproof.model.traffic import RECORD_DTYPE, Stream, Traffic
+from rackproof.model.traffic import Stream, Traffic
 
 #: How long threads may take to end after their time is up.
 JOIN_S = 5.0
@@ -138,6 +138,3 @@ def _announce(namespace: Namespace, traffic: Traffic) -> None:
                 sock.send(broadcast + address + loopback_ethertype + bytes(46))
 
     namespace.run(send)
-
-
-assert RECORD_DTYPE.itemsize == 32

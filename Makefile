@@ -24,7 +24,7 @@ unexport PYTHONPATH PYTHONHOME
 CARGO := cargo
 CARGO_IN_NATIVE := --manifest-path native/Cargo.toml --locked
 
-.PHONY: help setup demo test check lint test-python test-native bench fmt lock clean hooks doctor
+.PHONY: help setup demo test check lint test-python test-native bench chaos fmt lock clean hooks doctor
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,7 +38,7 @@ check: test ## the same as test
 
 # --- setting up -----------------------------------------------------------------------------------------------------------------
 
-setup: $(STAMPS)/project $(STAMPS)/native ## environment, engine and project, without running anything
+setup: $(STAMPS)/project $(STAMPS)/native $(STAMPS)/pages ## environment, engine and project, without running anything
 
 doctor: ## say what this machine lacks
 	@scripts/doctor
@@ -67,6 +67,15 @@ $(STAMPS)/project: pyproject.toml $(STAMPS)/packages
 	@$(UV) pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# What the pages load in the browser, from packages that are pinned by hash; scripts of packages are not run.
+$(STAMPS)/pages: web/package.json web/package-lock.json
+	@scripts/doctor
+	@echo "== pages: web/package-lock.json"
+	@npm ci --prefix web --ignore-scripts --no-audit --no-fund --loglevel=error
+	@mkdir -p web/static/vendor $(STAMPS)
+	@cp web/node_modules/htmx.org/dist/htmx.min.js web/node_modules/uplot/dist/uPlot.iife.min.js web/node_modules/uplot/dist/uPlot.min.css web/static/vendor/
+	@touch $@
+
 # --- checking -------------------------------------------------------------------------------------------------------------------
 
 lint: setup ## ruff, mypy, import contracts, rustfmt, clippy
@@ -87,6 +96,9 @@ test-python: setup ## pytest; PYTEST_ARGS narrows it down
 bench: setup ## measure speed; writes build/benchmarks.json
 	@mkdir -p build && $(BIN)/python -m benchmarks
 
+chaos: setup ## harm at 200 random points of running campaigns; writes build/chaos.json (CHAOS_ARGS="--seed 7 --points 20")
+	@$(BIN)/python -m tests.chaos $(CHAOS_ARGS)
+
 # --- keeping --------------------------------------------------------------------------------------------------------------------
 
 fmt: setup ## format Python and Rust
@@ -105,5 +117,5 @@ lock: $(STAMPS)/uv ## pin the newest versions of all dependencies (LOCK_ARGS=--u
 
 clean: ## remove what was built, the environment too; campaigns and samples stay
 	@if [ -x $(BIN)/rackproof ]; then $(BIN)/rackproof bench clean || true; fi
-	@rm -rf $(VENV) build native/target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build native/target web/node_modules web/static/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find $(PACKAGES) tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

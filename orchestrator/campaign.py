@@ -1,178 +1,305 @@
 """A campaign from its first trial to its verdict: everything finished is stored before the next thing begins."""
 
-import contextlib
-import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
-from orchestrator.calibration import calibrate
-from orchestrator.events import Event, EventKind, Listener
+import structlog
+
+from orchestrator.interruption import Cause, Interruption
 from orchestrator.provenance import provenance
-from rackproof.errors import LabError, Stopped, StoreError, TrialTimeout
-from rackproof.model.campaign import CampaignRecord, CampaignState, SamplesFile
-from rackproof.model.topology import Setup
+from orchestrator.standing import Standing, groups
+from rackproof.errors import LabError, LeaseLost, Stopped, StoreAway, StoreError, TrialTimeout
+from rackproof.model.campaign import CampaignState, SamplesFile
+from rackproof.model.event import Event, EventKind, Listener
 from rackproof.model.traffic import Calibration
 from rackproof.model.trial import Trial, TrialResult
 from rackproof.model.verdict import Verdict
 from rackproof.ports import Rig, Testbed
 from rackproof.store import Store
+from rackproof.store.leases import Lease
+from rackproof.store.store import Told
 from testplans.kind import Kind
 from testplans.verdict import campaign_verdict
 
 #: How often a trial is measured until it is valid; a shared host can disturb one. Every attempt is an event, and the count is reported.
 ATTEMPTS = 6
+#: Between two attempts to reach a database that is away [s].
+AGAIN_S = 0.25
+
+T = TypeVar("T")
+log = structlog.get_logger()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Campaign:
-    """One campaign about to run: where its trials come from and where everything goes."""
+class Abandoned(BaseException):
+    """The campaign is left as it is, for whoever comes next: its lease is lost, or this process ends. Nothing on the way may take it."""
 
-    id: int
-    kind: Kind
-    store: Store
-    testbed: Testbed
-    listener: Listener
 
-    def run(self) -> CampaignRecord:
-        """Run every trial that has no result yet, conclude, and store the end.
+class Session:
+    """One campaign while this process has its lease. A context manager: at its end traffic is stopped, devices are restored."""
 
-        Raises Stopped after the campaign was stored as ABORTED, StoreError where results cannot be kept.
-        """
-        with self.store.hold(self.id):
-            record = self.store.campaign(self.id)
-            try:
-                self._run(record)
-            except (Stopped, KeyboardInterrupt) as stop:
-                reason = str(stop) or "stopped by the user"
-                self.store.finish(self.id, CampaignState.ABORTED, Verdict.ABORTED, reason, ())
-                self._tell(EventKind.CAMPAIGN_ENDED, reason, verdict=Verdict.ABORTED.value)
-                raise
-            except StoreError:
-                raise  # nothing can be stored now; the campaign shows as INTERRUPTED and can be resumed
-            except LabError as error:
-                self.store.finish(self.id, CampaignState.FAILED, Verdict.ERROR, str(error), ())
-                self._tell(EventKind.CAMPAIGN_ENDED, str(error), verdict=Verdict.ERROR.value)
-            return self.store.campaign(self.id)
-
-    def _run(self, record: CampaignRecord) -> None:
-        plan = self.kind.plan_model.model_validate(record.plan)
-        todo = [trial.trial for trial in record.trials if trial.result is None]
-        facts = dict(record.provenance)
-        if record.calibration is None:
-            facts |= provenance(self.testbed)
-            self.store.set_provenance(self.id, facts)
-            self._tell(EventKind.CAMPAIGN_STARTED, record.name, trials=len(todo), seconds=sum(trial.duration_s for trial in todo))
-        else:
-            self.store.mark_resumed(self.id)
-            self._tell(EventKind.CAMPAIGN_RESUMED, record.name, trials=len(todo), seconds=sum(trial.duration_s for trial in todo))
-        # A resumed campaign calibrates anew: the host may not be what it was.
-        calibration = calibrate(self.testbed, campaign=self.id)
-        self.store.set_calibration(self.id, calibration)
-        self._tell(EventKind.CALIBRATED, f"delay floor {calibration.delay_floor_us:.1f} us, {calibration.honest_fps / 1e3:.0f} kpps honest")
-        for setup, group in itertools.groupby(todo, key=lambda trial: self.kind.setup(plan, trial)):
-            self._run_group(plan, setup, list(group), calibration, facts)
-        self._conclude(plan)
-
-    def _run_group(
-        self, plan: Any, setup: Setup, trials: Sequence[Trial], calibration: Calibration, facts: dict[str, Mapping[str, str]]
+    def __init__(
+        self, *, lease: Lease, kind: Kind, store: Store, testbed: Testbed, listener: Listener, interruption: Interruption, worker: str = ""
     ) -> None:
-        """All trials of one setup; where it cannot be built or configured, each gets ERROR with the reason."""
-        left = list(trials)
-        while left:
+        self._lease = lease
+        self._id = lease.campaign
+        self._kind = kind
+        self._store = store.under(lease)
+        self._testbed = testbed
+        self._listener = listener
+        self._interruption = interruption
+        self._worker = worker
+        self._plan: Any = None
+        self._trials: dict[int, Trial] = {}
+        self._done: set[int] = set()
+        self._calibration: Calibration | None = None
+        self._facts: dict[str, Mapping[str, str]] = {}
+        self._standing: Standing | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop traffic, restore the devices, give the ports back."""
+        if self._standing is not None:
+            self._standing.take_down()
+
+    # --- the parts of a campaign, in their order ---
+
+    def begin(self) -> None:
+        """See that the testbed can do it and is as it should be, and write down what there is. Raises LabError, Stopped."""
+        record = self.patiently(lambda: self._store.campaign(self._id))
+        self._plan = plan = self._kind.plan_model.model_validate(record.plan)
+        self._trials = {each.trial.index: each.trial for each in record.trials}
+        self._done = {each.trial.index for each in record.trials if each.result is not None}
+        self._facts, self._calibration = dict(record.provenance), record.calibration
+        found = groups(list(self._trials.values()), lambda trial: self._kind.setup(plan, trial))
+        self._standing = Standing(session=self, testbed=self._testbed, groups=found, configurations=record.configurations)
+        todo = [trial for index, trial in self._trials.items() if index not in self._done]
+        refusals = {
+            text: None for group in found if group.trials & {trial.index for trial in todo} for text in self._objections(group.setup)
+        }
+        if refusals:
+            raise LabError(f"testbed {self._testbed.name} cannot run this plan: {'; '.join(refusals)}")
+        left: dict[str, float | int | str] = {"trials": len(todo), "seconds": sum(trial.duration_s for trial in todo)}
+        if record.calibration is None:
+            if not self._lease.cancel:
+                self._facts |= provenance(self._testbed)
+                self.patiently(lambda: self._store.set_provenance(self._id, self._facts))
+            self.tell(EventKind.CAMPAIGN_STARTED, record.name, worker=self._worker, **left)
+        else:
+            self.patiently(lambda: self._store.mark_resumed(self._id))
+            self.tell(EventKind.CAMPAIGN_RESUMED, record.name, why=self._lease.why, worker=self._worker, **left)
+            self._standing.check_what_was_left()
+        if self._lease.cancel:
+            self._interruption.set(Cause.CANCEL, self._lease.cancel)
+        self._interruption.check()
+        if todo:
+            self._calibrate()
+
+    def todo(self) -> list[int]:
+        """The trials that have no result, in their order."""
+        return [index for index in self._trials if index not in self._done]
+
+    def trial(self, index: int) -> str:
+        """Run, analyse and store one trial, whatever comes of it; its verdict, "kept" where it had one. Raises StoreError, Stopped."""
+        assert self._standing is not None
+        if index in self._done:
+            return "kept"
+        self._interruption.check()
+        trial = self._trials[index]
+        with structlog.contextvars.bound_contextvars(trial=index):
             try:
-                with self.testbed.assemble(setup.topology) as rig, self._configured(rig, setup, left[0], facts):
-                    while left:
-                        trial = left[0]
-                        lost = self._run_trial(plan, trial, rig, calibration)
-                        left.pop(0)
-                        if lost is not None:
-                            break  # the testbed may be half gone: take it down and build it again for the rest
+                rig = self._standing.rig_for(trial)
+            except StoreError:
+                raise
             except LabError as error:
-                if isinstance(error, StoreError):
+                if self._standing.changed is not None:
                     raise
-                # Building or configuring failed: nothing of this group can run.
-                for trial in left:
-                    self._keep(trial, _failed(error), None)
-                return
+                return self._keep(trial, _failed(error), None)
+            return self._run_trial(trial, rig)
 
-    @contextlib.contextmanager
-    def _configured(self, rig: Rig, setup: Setup, first: Trial, facts: dict[str, Mapping[str, str]]) -> Iterator[None]:
-        """Devices configured and read back; on exit restored, and every difference to how they were found told."""
-        before = {}
-        what = ", ".join(f"{value}" for key, value in first.point.items() if key == "discipline") or f"trial {first.index}"
-        for name, functions in setup.functions.items():
-            device = rig.device(name)
-            facts[f"Device {name}"] = device.facts()
-            before[name] = device.configuration()
-            for function in functions:
-                device.apply(function)
-                device.check(function)
-            self.store.add_configuration(self.id, f"{name}, before {what}", before[name])
-            self.store.add_configuration(self.id, f"{name}, as tested with {what}", device.configuration())
-            self._tell(EventKind.DEVICE_CONFIGURED, f"{name}: {what}")
-        self.store.set_provenance(self.id, facts)
-        try:
-            yield
-        finally:
-            for name, was in before.items():
-                try:
-                    device = rig.device(name)
-                    device.restore()
-                    now = device.configuration()
-                    self.store.add_configuration(self.id, f"{name}, after {what}", now)
-                    if now != was:
-                        self._tell(EventKind.WARNING, f"{name} is not configured as it was found; see its configurations")
-                except LabError as error:
-                    self._tell(EventKind.WARNING, f"{name} could not be restored: {error}")
+    def conclude(self) -> str:
+        """Judge, and store the end; the verdict."""
+        self.close()
+        record = self.patiently(lambda: self._store.campaign(self._id))
+        if record.state is CampaignState.DONE:
+            return str(record.verdict)
+        findings = self._kind.conclude(record)
+        verdict, reason = campaign_verdict(findings, record.trials, self._kind.expectation(self._plan))
+        told = self._told(EventKind.CAMPAIGN_ENDED, reason, verdict=verdict.value)
+        self._once(lambda: self._store.finish(self._id, CampaignState.DONE, verdict, reason, findings, told))
+        self._heard(EventKind.CAMPAIGN_ENDED, reason, verdict=verdict.value)
+        return verdict.value
 
-    def _run_trial(self, plan: Any, trial: Trial, rig: Rig, calibration: Calibration) -> LabError | None:
-        """Run, analyse and store one trial; a failure of the lab is stored as the trial's result and returned."""
-        self.store.start_trial(self.id, trial.index)
-        self._tell(EventKind.TRIAL_STARTED, trial.label, trial=trial.index, seconds=trial.duration_s)
+    def end(self, state: CampaignState, verdict: Verdict, reason: str) -> None:
+        """Store an end before its time."""
+        told = self._told(EventKind.CAMPAIGN_ENDED, reason, verdict=verdict.value)
+        with self._interruption.shielded():
+            self._once(lambda: self._store.finish(self._id, state, verdict, reason, (), told))
+        self._heard(EventKind.CAMPAIGN_ENDED, reason, verdict=verdict.value)
+
+    # --- what they share ---
+
+    def patiently(self, do: Callable[[], T]) -> T:
+        """Do something with the store, again and again while the database is away, as long as the lease can still be ours."""
+        away = False
+        while True:
+            try:
+                done = do()
+            except StoreAway as error:
+                if self._interruption.cause in (Cause.STOP, Cause.LOST):
+                    raise
+                if not away:
+                    log.warning("the database is away; trying again", error=str(error))
+                away = True
+                self._interruption.wait(AGAIN_S)
+            else:
+                if away:
+                    log.info("the database is back")
+                return done
+
+    def configured(self, texts: Mapping[str, str | None], facts: Mapping[str, Mapping[str, str]], words: str) -> None:
+        """Write down that devices are configured."""
+        new = {name: found for name, found in facts.items() if self._facts.get(name) != found}
+        self._facts |= new
+        told = self._told(EventKind.DEVICE_CONFIGURED, words)
+        self.patiently(lambda: self._store.set_configurations(self._id, texts, told))
+        if new:
+            self.patiently(lambda: self._store.set_provenance(self._id, self._facts))
+        self._heard(EventKind.DEVICE_CONFIGURED, words)
+
+    def restored(self, texts: Mapping[str, str | None]) -> None:
+        """Write down how devices are after they were restored."""
+        self.patiently(lambda: self._store.set_configurations(self._id, texts))
+
+    def tell(self, kind: EventKind, text: str, **data: float | int | str) -> None:
+        """Store an event, and tell whoever listens here."""
+        told = self._told(kind, text, **data)
+        self.patiently(lambda: self._store.add_event(self._id, told[0].value, told[1]))
+        self._heard(kind, text, **data)
+
+    @property
+    def interruption(self) -> Interruption:
+        """What ends waits."""
+        return self._interruption
+
+    def _objections(self, setup: Any) -> tuple[str, ...]:
+        return self._testbed.objections(setup)
+
+    def _calibrate(self) -> None:
+        # A resumed campaign calibrates anew: the host may not be what it was.
+        self._calibration = calibration = self._testbed.calibrate(self._id)
+        self.patiently(lambda: self._store.set_calibration(self._id, calibration))
+        words = f"delay floor {calibration.delay_floor_us:.1f} us, {calibration.honest_fps / 1e3:.0f} kpps honest"
+        self.tell(EventKind.CALIBRATED, words)
+
+    def _run_trial(self, trial: Trial, rig: Rig) -> str:
+        """Measure until it is valid; a failure of the lab is stored as the trial's result, and the testbed is built again."""
+        assert self._standing is not None
+        assert self._calibration is not None
+        started = self._told(EventKind.TRIAL_STARTED, trial.label, trial=trial.index, seconds=trial.duration_s)
+        self.patiently(lambda: self._store.start_trial(self._id, trial.index, started))
+        self._heard(EventKind.TRIAL_STARTED, trial.label, trial=trial.index, seconds=trial.duration_s)
         begun = time.monotonic()
         for attempt in range(1, ATTEMPTS + 1):
+            self._interruption.check()
             try:
-                observation = self.kind.run(plan, trial, self.id, rig)
-                result = self.kind.analyse(plan, trial, observation, calibration)
+                observation = self._kind.run(self._plan, trial, self._id, rig)
+                result = self._kind.analyse(self._plan, trial, observation, self._calibration)
             except StoreError:
                 raise
             except LabError as error:
-                self._keep(trial, _failed(error), None)
-                return error
+                kept = self._keep(trial, _failed(error), None)
+                self._standing.take_down()  # it may be half gone
+                return kept
             result = replace(result, health={**result.health, "attempts": attempt})
             if result.verdict is not Verdict.INVALID or attempt == ATTEMPTS:
                 break
-            self._tell(
-                EventKind.WARNING, f"trial {trial.index}, attempt {attempt} of {ATTEMPTS} is INVALID: {result.reason}; measuring again"
-            )
+            why = f"trial {trial.index}, attempt {attempt} of {ATTEMPTS} is INVALID: {result.reason}; measuring again"
+            self.tell(EventKind.WARNING, why)
         try:
-            samples = self.store.write_samples(self.id, trial.index, observation.capture.samples)
+            samples = self._store.write_samples(self._id, trial.index, observation.capture.samples)
         except StoreError as error:
             samples = None
             result = replace(result, verdict=Verdict.ERROR, reason=f"trial {trial.index} was measured, but its samples were lost: {error}")
-        self._keep(trial, result, samples, seconds=time.monotonic() - begun)
-        return None
+        return self._keep(trial, result, samples, seconds=time.monotonic() - begun)
 
-    def _keep(self, trial: Trial, result: TrialResult, samples: SamplesFile | None, seconds: float = 0.0) -> None:
-        self.store.save_result(self.id, trial.index, result, samples)
-        self._tell(
-            EventKind.TRIAL_ENDED, result.reason or trial.label, trial=trial.index, verdict=result.verdict.value, seconds=round(seconds, 3)
+    def _keep(self, trial: Trial, result: TrialResult, samples: SamplesFile | None, seconds: float = 0.0) -> str:
+        words = result.reason or trial.label
+        data: dict[str, float | int | str] = {"trial": trial.index, "verdict": result.verdict.value, "seconds": round(seconds, 3)}
+        told = self._told(EventKind.TRIAL_ENDED, words, **data)
+        self._once(
+            lambda: self._store.save_result(self._id, trial.index, result, samples, told),
+            lambda: self._store.verdict(self._id, trial.index) is not None,
         )
+        self._done.add(trial.index)
+        self._heard(EventKind.TRIAL_ENDED, words, **data)
+        return result.verdict.value
 
-    def _conclude(self, plan: Any) -> None:
-        record = self.store.campaign(self.id)
-        findings = self.kind.conclude(record)
-        verdict, reason = campaign_verdict(findings, record.trials, self.kind.expectation(plan))
-        self.store.finish(self.id, CampaignState.DONE, verdict, reason, findings)
-        self._tell(EventKind.CAMPAIGN_ENDED, reason, verdict=verdict.value)
+    def _once(self, write: Callable[[], None], was_written: Callable[[], bool] | None = None) -> None:
+        """Write what may be written once only: where the database went away in the middle, it may have kept it all the same."""
+        tries = 0
 
-    def _tell(self, kind: EventKind, text: str, **data: float | int | str) -> None:
-        event = Event(kind=kind, text=text, data=data)
-        self.store.add_event(self.id, kind.value, {"text": text, "at": datetime.now(UTC).isoformat(), **data})
-        self.listener(event)
+        def attempt() -> None:
+            nonlocal tries
+            tries += 1
+            try:
+                write()
+            except StoreAway:
+                raise
+            except StoreError:
+                # Only this process may write as long as the fence is ours; an end takes the lease with it.
+                if tries == 1 or not (was_written or self._has_ended)():
+                    raise
+
+        self.patiently(attempt)
+
+    def _has_ended(self) -> bool:
+        return self._store.campaign(self._id).state in (CampaignState.DONE, CampaignState.FAILED, CampaignState.ABORTED)
+
+    def _told(self, kind: EventKind, text: str, **data: float | int | str) -> Told:
+        return kind, {"text": text, "at": datetime.now(UTC).isoformat(), **data}
+
+    def _heard(self, kind: EventKind, text: str, **data: float | int | str) -> None:
+        self._listener(Event(kind=kind, text=text, data=data))
+
+
+def run(session: Session, step: Callable[..., Any]) -> None:
+    """Run a campaign to its end. step(name, function, *arguments) calls the function, and makes what it returns outlive the process.
+
+    Raises Stopped after the campaign was stored as ABORTED, LabError where it was stored as FAILED, Abandoned where it is left to others.
+    """
+    try:
+        with session:
+            session.begin()
+            for index in step("begin", session.todo):
+                step(f"trial {index}", session.trial, index)
+            session.close()
+            step("conclude", session.conclude)
+    except (Stopped, KeyboardInterrupt) as stop:
+        if session.interruption.cause in (Cause.STOP, Cause.LOST):
+            raise Abandoned(session.interruption.reason) from stop
+        _leave(session, CampaignState.ABORTED, Verdict.ABORTED, str(stop) or "stopped by the user")
+        raise
+    except (StoreAway, LeaseLost) as error:
+        raise Abandoned(str(error)) from error
+    except LabError as error:
+        _leave(session, CampaignState.FAILED, Verdict.ERROR, str(error))
+        raise
+
+
+def _leave(session: Session, state: CampaignState, verdict: Verdict, reason: str) -> None:
+    try:
+        session.end(state, verdict, reason)
+    except (StoreAway, LeaseLost) as error:
+        raise Abandoned(f"{reason}, but that could not be stored: {error}") from error
 
 
 def _failed(error: LabError) -> TrialResult:

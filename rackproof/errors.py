@@ -48,6 +48,10 @@ class NotFound(RackproofError):
     """There is no such thing in the store."""
 
 
+class Conflict(RackproofError):
+    """What was asked does not fit the state that the thing is in."""
+
+
 class LabError(RackproofError):
     """The laboratory failed, not the device under test."""
 
@@ -66,6 +70,14 @@ class BenchError(LabError):
 
 class StoreError(LabError):
     """Results could not be stored."""
+
+
+class StoreAway(StoreError):
+    """The database cannot be reached, or its disk is full: what was asked may work later."""
+
+
+class LeaseLost(StoreError):
+    """Another worker has the campaign now: nothing may be written by this one."""
 
 
 class TrialTimeout(LabError):

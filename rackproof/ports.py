@@ -7,7 +7,7 @@ from typing import Protocol
 
 from rackproof.model.functions import DeviceFunction
 from rackproof.model.topology import Setup, Topology
-from rackproof.model.traffic import Capture, Traffic
+from rackproof.model.traffic import Calibration, Capture, Traffic
 
 
 class Run(Protocol):
@@ -87,6 +87,10 @@ class Testbed(Protocol):
     def name(self) -> str:
         """The name that plans give."""
 
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """What whoever uses it has alone, known without reaching for anything; testbeds that share a device have its name in common."""
+
     def limits(self) -> Limits:
         """What it can carry, by trying where trying is cheap."""
 
@@ -95,6 +99,9 @@ class Testbed(Protocol):
 
     def facts(self) -> Mapping[str, str]:
         """The host, kernel and generator, for provenance."""
+
+    def calibrate(self, campaign: int) -> Calibration:
+        """What the generator is worth now (design, decision 8). Raises LabError."""
 
     def assemble(self, topology: Topology) -> AbstractContextManager[Rig]:
         """Build or find the topology; on exit traffic is stopped, devices are restored and ports given back. Raises LabError."""

@@ -1,6 +1,7 @@
 """What a machine's owner sets: where data is kept and which database holds it.
 
-Every setting is read from the environment (RACKPROOF_DATA_DIR, RACKPROOF_DATABASE_URL, ...).
+Every setting is read from the environment (RACKPROOF_DATA_DIR, RACKPROOF_DATABASE_URL, ...), or from a file of that name in lower case in
+the folder that RACKPROOF_SECRETS_DIR names: secrets belong there.
 """
 
 import os
@@ -12,6 +13,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator, model_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from rackproof.errors import SettingsError
+from rackproof.model.service import Role
 
 _PREFIX = "RACKPROOF_"
 _WHOLE_UID_RANGE = 2**32 - 1
@@ -42,6 +44,17 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = Field(default=None, description="A PostgreSQL URL; without it a server of its own, in data_dir.")
     samples_dir: Path = Field(default=Path(), description="Raw samples; data_dir/samples by default.")
     reports_dir: Path = Field(default=Path(), description="Finished reports; data_dir/reports by default.")
+    samples_url: str | None = Field(default=None, description="An object store for samples (s3://bucket/prefix) in place of samples_dir.")
+    keep_samples_days: int | None = Field(default=None, ge=1, description="Samples older than this go; without it they stay.")
+    public_url: str | None = Field(default=None, description="Where people reach the service; links in mails begin with it.")
+    smtp_url: SecretStr | None = Field(default=None, description="smtp://user:password@host:port or smtps://...; digests go there.")
+    mail_from: str = Field(default="rackproof@localhost", description="The sender of digests.")
+    oidc_issuer: str | None = Field(default=None, description="An OpenID provider's issuer URL; people may then sign in there.")
+    oidc_client_id: str | None = Field(default=None, description="What the provider calls this service.")
+    oidc_client_secret: SecretStr | None = Field(default=None, description="What proves to the provider that it is this service.")
+    oidc_role: Role = Field(default=Role.VIEWER, description="The role of somebody whom the provider sends for the first time.")
+    otlp_endpoint: str | None = Field(default=None, description="Where traces go (OTLP over HTTP); without it none are made.")
+    worker_timeout_s: float = Field(default=30.0, gt=0, description="How long a worker may be silent until others adopt its campaigns [s].")
 
     @field_validator("data_dir", "samples_dir", "reports_dir")
     @classmethod
@@ -90,7 +103,8 @@ class Settings(BaseSettings):
     def load(cls, **overrides: object) -> Self:
         """Read the settings; overrides win over the environment. Raises SettingsError."""
         try:
-            return cls(**overrides)  # type: ignore[arg-type]  # pydantic checks them
+            secrets = os.environ.get(f"{_PREFIX}SECRETS_DIR") or None
+            return cls(_secrets_dir=secrets, **overrides)  # type: ignore[arg-type]  # pydantic checks them
         except ValidationError as error:
             lines = [
                 f"{_PREFIX}{'_'.join(map(str, fault['loc'])).upper()}: {fault['msg'].removeprefix('Value error, ')}"

@@ -54,6 +54,10 @@ class Channel:
         """True as soon as something can be received (a message or the end), False after the timeout."""
         return bool(select.select([self._sock], [], [], timeout_s)[0])
 
+    def fileno(self) -> int:
+        """For select()."""
+        return self._sock.fileno()
+
     def close(self) -> None:
         """Close this end; the other one sees Closed."""
         self._sock.close()

@@ -4,6 +4,7 @@ import contextlib
 import mmap
 import os
 import platform
+import select
 import socket
 import subprocess
 import sys
@@ -20,12 +21,15 @@ from orchestrator.bench.devices import models
 from orchestrator.bench.probes import Probe
 from orchestrator.calibration import calibrate
 from orchestrator.generators.native import Outcome
+from orchestrator.interruption import Interruption
 from rackproof.errors import BenchError, GeneratorError, TrialTimeout
 from rackproof.model.functions import DeviceFunction
 from rackproof.model.topology import Setup, Topology
-from rackproof.model.traffic import RECORD_DTYPE, Capture, Samples, Sent, Traffic
+from rackproof.model.traffic import RECORD_DTYPE, Calibration, Capture, Samples, Sent, Traffic
 from rackproof.ports import Device, Generator, Limits, Rig, Run
+from rackproof.store.life import this_machine
 
+NAME = "bench"
 START_S = 20.0
 #: A request that is not about traffic; building a topology of 60 links takes about a second.
 REQUEST_S = 30.0
@@ -33,11 +37,14 @@ END_S = 5.0
 
 
 class Bench:
-    """The virtual bench. A context manager: entering starts its process, leaving ends it, and with it all that it built."""
+    """The virtual bench. A context manager: entering starts its process, leaving ends it, and with it all that it built.
 
-    name = "bench"
+    Where it was not entered, its process starts with the first thing that needs it, and close() ends it. An interruption ends traffic.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = NAME, interruption: Interruption | None = None) -> None:
+        self.name = name
+        self._interruption = interruption
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
         self.rights = ""
@@ -45,6 +52,11 @@ class Bench:
     def __enter__(self) -> Self:
         self._start()
         return self
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """The machine: two benches of one machine would disturb each other."""
+        return (f"host:{this_machine()}",)
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
@@ -94,8 +106,13 @@ class Bench:
         found: tuple[Probe, ...] = self.request("probe")
         return found
 
+    def calibrate(self, campaign: int) -> Calibration:
+        """What the generator is worth now, on a loopback."""
+        return calibrate(self, campaign=campaign)
+
     def facts(self) -> Mapping[str, str]:
         """Host, kernel, processors and rights, for provenance."""
+        self._ensure()
         return {
             "testbed": "virtual bench: network namespaces, veth, real packets",
             "rights": self.rights,
@@ -111,7 +128,7 @@ class Bench:
 
     def limits(self) -> Limits:
         """What this machine can carry: device models and rights by trying them, frame rates by a calibration on a loopback."""
-        calibration = calibrate(self, campaign=0)
+        calibration = self.calibrate(0)
         return Limits(
             send_fps=calibration.honest_fps,
             receive_fps=calibration.honest_fps,
@@ -142,8 +159,7 @@ class Bench:
 
         Where the process ended since the last topology, a new one is started.
         """
-        if self._channel is None:
-            self._start()
+        self._ensure()
         self.request("assemble", topology=topology)
         try:
             yield _Rig(self, topology)
@@ -170,9 +186,21 @@ class Bench:
         return result, fds
 
     def wait_or_fail(self, seconds: float) -> None:
-        """Let time pass while the bench works. Raises BenchError as soon as its process is gone."""
-        if self._open_channel.readable(max(0.0, seconds)):
+        """Let time pass while the bench works. Raises BenchError when its process is gone, Stopped when somebody wants an end."""
+        channel = self._open_channel
+        if self._interruption is None or self._interruption.shields:
+            gone = channel.readable(max(0.0, seconds))
+        else:
+            self._interruption.check()
+            sources: list[Any] = [channel, self._interruption]
+            gone = channel in select.select(sources, [], [], max(0.0, seconds))[0]
+            self._interruption.check()
+        if gone:
             raise self._gone()
+
+    def _ensure(self) -> None:
+        if self._channel is None:
+            self._start()
 
     @property
     def _open_channel(self) -> Channel:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.markup import escape
 
-from orchestrator.bench.testbed import Bench
-from orchestrator.campaign import Campaign
+from orchestrator.bench.testbed import NAME, Bench
+from orchestrator.local import local
 from orchestrator.rehearsal import rehearse
 from rackproof.cli import tables
 from rackproof.cli.find import find
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 def resolve(plan: Plan) -> Rehearsal:
     """Rehearse a plan on the testbed that it names. Raises PlanError, LabError."""
-    with _testbed(plan) as testbed:
+    _known(plan)
+    with Bench() as testbed:
         return rehearse(kind(plan.kind), plan, testbed)
 
 
@@ -39,7 +40,8 @@ def execute(
     """Run a plan, or go on with a campaign, and write the report. Raises PlanError, LabError, NotFound, Stopped."""
     # The process that draws figures needs a second to start: while the database starts too, and not when the report is waited for.
     warm_up()
-    with stopping(), Store.open(Settings.load()) as store:
+    settings = Settings.load()
+    with stopping(), Store.open(settings) as store:
         if plan is None or file is None:
             before = find(store, campaign or "latest")
             if before.state in (CampaignState.DONE, CampaignState.RUNNING):
@@ -50,8 +52,11 @@ def execute(
         else:
             chosen = kind(plan.kind)
             number = 0
-        with _testbed(plan) as testbed:
+        _known(plan)
+        with local(settings, store, plan.testbed, NAME) as here:
+            testbed = here.testbed
             if file is not None:
+                store.leases.free(testbed.name, testbed.resources)
                 rehearsal = rehearse(chosen, plan, testbed)
                 if rehearsal.refusals:
                     raise PlanError(
@@ -70,9 +75,8 @@ def execute(
                     plan_sha256=file.sha256,
                     trials=rehearsal.trials,
                 )
-            progress = CampaignProgress(Console(stderr=True) if quiet else out, number)
-            with progress:
-                record = Campaign(id=number, kind=chosen, store=store, testbed=testbed, listener=progress).run()
+            with CampaignProgress(Console(stderr=True) if quiet else out, number) as progress:
+                record = here.run(number, chosen, progress)
         paths = write(record, pdf)
         if not quiet:
             summarise(record, paths, out)
@@ -114,7 +118,6 @@ def summarise(record: CampaignRecord, paths: "ReportPaths", out: Console) -> Non
     out.print(f"PDF   {paths.pdf}\nHTML  {paths.html}", soft_wrap=True, highlight=False)
 
 
-def _testbed(plan: Plan) -> Bench:
-    if plan.testbed != Bench.name:
-        raise PlanError(plan.name, [Problem(where="testbed", expected="bench (real testbeds come with their drivers)", found=plan.testbed)])
-    return Bench()
+def _known(plan: Plan) -> None:
+    if plan.testbed != NAME:
+        raise PlanError(plan.name, [Problem(where="testbed", expected="bench (workers serve the others)", found=plan.testbed)])

@@ -9,7 +9,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from rackproof.errors import LabError, NotFound, PlanError, RackproofError, SettingsError, Stopped
+from rackproof.errors import Conflict, LabError, NotFound, PlanError, RackproofError, SettingsError, Stopped
+from rackproof.model.account import AccountRefused
 from rackproof.model.verdict import Verdict
 
 #: Everything that is not the result itself goes to standard error, so that --json on standard output stays JSON.
@@ -43,7 +44,7 @@ def reported() -> Iterator[None]:
     """Turn Rackproof's errors into a message and an exit code; others keep their traceback, for they are bugs."""
     try:
         yield
-    except (PlanError, NotFound, SettingsError) as error:
+    except (PlanError, NotFound, Conflict, SettingsError, AccountRefused) as error:
         stderr.print(f"[bold red]error:[/] {escape(str(error))}")
         raise typer.Exit(Exit.BAD_INPUT) from None
     except Stopped as stop:
@@ -53,5 +54,7 @@ def reported() -> Iterator[None]:
         stderr.print(f"[bold red]the lab failed:[/] {escape(str(error))}")
         raise typer.Exit(Exit.LAB_FAILED) from None
     except RackproofError as error:
+        from rackproof.client.failures import NotAllowed  # httpx is slow to import, and most commands need none of it
+
         stderr.print(f"[bold red]error:[/] {escape(str(error))}")
-        raise typer.Exit(Exit.LAB_FAILED) from None
+        raise typer.Exit(Exit.BAD_INPUT if isinstance(error, NotAllowed) else Exit.LAB_FAILED) from None

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import rackproof
+from rackproof.cli import deciding, keeping, service, users, worker
 from rackproof.cli.exits import Exit, of_verdict, reported, stderr
 
 if TYPE_CHECKING:
@@ -42,16 +43,30 @@ def main() -> None:
 
 
 @app.callback(invoke_without_command=True)
-def root(version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False) -> None:
+def root(
+    ctx: typer.Context,
+    server: Annotated[
+        str | None,
+        typer.Option("--server", envvar="RACKPROOF_SERVER", help="Work at this service instead of on this machine.", metavar="URL"),
+    ] = None,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
+) -> None:
     """What stands before every command."""
     if version:
         print(f"rackproof {rackproof.__version__}")
         raise typer.Exit
+    # Commands that can work at a server look here.
+    ctx.obj = server or None
 
 
 @app.command()
-def run(plan: PlanPath, pdf: PdfPath = None, as_json: AsJson = False) -> None:
+def run(ctx: typer.Context, plan: PlanPath, pdf: PdfPath = None, as_json: AsJson = False) -> None:
     """Run a plan: rehearse it, run every trial, judge, and write the report."""
+    if ctx.obj is not None:
+        from rackproof.cli import remote
+
+        remote.run(ctx.obj, plan, pdf, as_json)
+        return
     from rackproof.cli.campaigns import execute
 
     with reported():
@@ -61,8 +76,13 @@ def run(plan: PlanPath, pdf: PdfPath = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def resume(campaign: Campaign = "latest", pdf: PdfPath = None, as_json: AsJson = False) -> None:
+def resume(ctx: typer.Context, campaign: Campaign = "latest", pdf: PdfPath = None, as_json: AsJson = False) -> None:
     """Go on with a campaign that was interrupted or aborted, at the trial that it was in."""
+    if ctx.obj is not None:
+        from rackproof.cli import remote
+
+        remote.resume(ctx.obj, campaign, pdf, as_json)
+        return
     from rackproof.cli.campaigns import execute
 
     with reported():
@@ -71,8 +91,13 @@ def resume(campaign: Campaign = "latest", pdf: PdfPath = None, as_json: AsJson =
 
 
 @app.command()
-def rehearse(plan: PlanPath, as_json: AsJson = False) -> None:
+def rehearse(ctx: typer.Context, plan: PlanPath, as_json: AsJson = False) -> None:
     """Say what a plan would do, and refuse it if this testbed cannot; nothing is configured."""
+    if ctx.obj is not None:
+        from rackproof.cli import remote
+
+        remote.rehearse(ctx.obj, plan, as_json)
+        return
     from pydantic import TypeAdapter
 
     from rackproof.cli import tables
@@ -97,8 +122,13 @@ def rehearse(plan: PlanPath, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def report(campaign: Campaign = "latest", pdf: PdfPath = None, as_json: AsJson = False) -> None:
+def report(ctx: typer.Context, campaign: Campaign = "latest", pdf: PdfPath = None, as_json: AsJson = False) -> None:
     """Write the report of a campaign from what is stored."""
+    if ctx.obj is not None:
+        from rackproof.cli import remote
+
+        remote.report(ctx.obj, campaign, pdf, as_json)
+        return
     from rackproof.cli.campaigns import report_again
 
     with reported():
@@ -111,9 +141,14 @@ def report(campaign: Campaign = "latest", pdf: PdfPath = None, as_json: AsJson =
 
 @app.command("list")
 def list_campaigns(
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, newest first.")] = 20, as_json: AsJson = False
+    ctx: typer.Context, limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, newest first.")] = 20, as_json: AsJson = False
 ) -> None:
     """List campaigns, newest first."""
+    if ctx.obj is not None:
+        from rackproof.cli import remote
+
+        remote.list_campaigns(ctx.obj, limit, as_json)
+        return
     from pydantic import TypeAdapter
 
     from rackproof.cli import tables
@@ -131,8 +166,13 @@ def list_campaigns(
 
 
 @app.command()
-def show(campaign: Campaign = "latest", as_json: AsJson = False) -> None:
+def show(ctx: typer.Context, campaign: Campaign = "latest", as_json: AsJson = False) -> None:
     """Show a campaign: its state, trials and verdicts."""
+    if ctx.obj is not None:
+        from rackproof.cli import remote
+
+        remote.show(ctx.obj, campaign, as_json)
+        return
     from rackproof.cli import tables
     from rackproof.cli.find import find
     from rackproof.settings import Settings
@@ -152,8 +192,13 @@ def show(campaign: Campaign = "latest", as_json: AsJson = False) -> None:
 
 
 @app.command("kinds")
-def list_kinds(as_json: AsJson = False) -> None:
+def list_kinds(ctx: typer.Context, as_json: AsJson = False) -> None:
     """List the kinds of plan, and the plans that are ready to run."""
+    if ctx.obj is not None:
+        from rackproof.cli import remote
+
+        remote.kinds(ctx.obj, as_json)
+        return
     from rackproof.cli import tables
     from testplans.registry import kinds
 
@@ -198,13 +243,10 @@ def clean() -> None:
 
 
 def _load(path: Path) -> "tuple[PlanFile, Plan]":
-    from rackproof.planfile import read_plan, validate
-    from testplans.kind import Envelope
-    from testplans.registry import kind
+    from testplans.submission import submission_at
 
-    file = read_plan(path)
-    chosen = kind(validate(Envelope, file).kind)
-    return file, validate(chosen.plan_model, file)
+    submitted = submission_at(path)
+    return submitted.file, submitted.plan
 
 
 def _print_json(record: "CampaignRecord") -> None:
@@ -220,3 +262,7 @@ def _finish(record: "CampaignRecord", as_json: bool) -> None:
         _print_json(record)
     if record.verdict is not None:
         raise typer.Exit(of_verdict(record.verdict))
+
+
+for module in (deciding, service, worker, keeping, users):
+    module.register(app)

@@ -9,10 +9,14 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from rackproof.model.service import TestbedState
 from rackproof.model.verdict import Verdict
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from orchestrator.bench.probes import Probe
+    from rackproof.client import values
     from rackproof.model.campaign import CampaignRecord
     from rackproof.model.finding import Finding
     from rackproof.store import CampaignSummary
@@ -81,17 +85,10 @@ def report_table(source: document.Table) -> Table:
 
 def rehearsal_table(rehearsal: Rehearsal) -> Table:
     """Every trial that would run."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("trial", justify="right")
-    table.add_column("what")
-    table.add_column("takes\n[dim]s[/]", justify="right")
-    table.add_column("what will happen", overflow="fold")
-    for trial in rehearsal.trials:
-        table.add_row(str(trial.index), trial.label, f"{trial.duration_s:.1f}", rehearsal.notes.get(trial.index, ""))
-    return table
+    return rehearsed_table((trial.index, trial.label, trial.duration_s, rehearsal.notes.get(trial.index, "")) for trial in rehearsal.trials)
 
 
-def campaigns_table(summaries: Sequence[CampaignSummary]) -> Table:
+def campaigns_table(summaries: Sequence[CampaignSummary | values.CampaignSummary]) -> Table:
     """One row a campaign, newest first."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("id", "name", "kind", "testbed", "state", "verdict", "trials", "created"):
@@ -110,7 +107,7 @@ def campaigns_table(summaries: Sequence[CampaignSummary]) -> Table:
     return table
 
 
-def campaign_heading(record: CampaignRecord) -> Text:
+def campaign_heading(record: CampaignRecord | values.Campaign) -> Text:
     """One line that says which campaign this is and how it stands."""
     heading = Text.assemble(
         (f"campaign {record.id}", "bold"), f"  {record.name}  ({record.kind} on {record.testbed})  {record.state.value}  "
@@ -120,32 +117,84 @@ def campaign_heading(record: CampaignRecord) -> Text:
 
 def trials_table(record: CampaignRecord) -> Table:
     """One row a trial."""
+    return trial_lines_table(
+        (
+            trial.trial.index,
+            trial.trial.label,
+            trial.result.verdict if trial.result is not None else None,
+            trial.samples.rows if trial.samples is not None else None,
+            trial.result.reason if trial.result is not None else "",
+        )
+        for trial in record.trials
+    )
+
+
+def trial_lines_table(lines: Iterable[tuple[int, str, Verdict | None, int | None, str]]) -> Table:
+    """One row a trial: index, label, verdict, frames kept, reason."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("trial", "what", "verdict", "frames kept", "reason"):
         table.add_column(title, justify="right" if title in ("trial", "frames kept") else "left", overflow="fold")
-    for trial in record.trials:
-        verdict = verdict_text(trial.result.verdict) if trial.result is not None else Text("not run", style="dim")
-        table.add_row(
-            str(trial.trial.index),
-            trial.trial.label,
-            verdict,
-            f"{trial.samples.rows:,}" if trial.samples is not None else "",
-            trial.result.reason if trial.result is not None else "",
-        )
+    for index, label, verdict, rows, reason in lines:
+        said = verdict_text(verdict) if verdict is not None else Text("not run", style="dim")
+        table.add_row(str(index), Text(label), said, f"{rows:,}" if rows is not None else "", Text(reason))
     return table
+
+
+def rehearsed_table(lines: Iterable[tuple[int, str, float, str]]) -> Table:
+    """Every trial that would run: index, label, seconds, what will happen."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("trial", justify="right")
+    table.add_column("what")
+    table.add_column("takes\n[dim]s[/]", justify="right")
+    table.add_column("what will happen", overflow="fold")
+    for index, label, duration_s, note in lines:
+        table.add_row(str(index), Text(label), f"{duration_s:.1f}", Text(note))
+    return table
+
+
+def queue_table(places: Iterable[values.Place]) -> Table:
+    """One row for each campaign or reservation that has a testbed or waits for one."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("testbed", "place", "what", "name", "owner", "starts", "ends", "waits for"):
+        table.add_column(title, justify="right" if title == "place" else "left", overflow="fold")
+    for place in places:
+        what = f"campaign {place.campaign}" if place.campaign is not None else f"reservation {place.reservation}"
+        times = (_moment(place.expected_start), _moment(place.expected_end))
+        at = "has it" if place.position == 0 else str(place.position)
+        table.add_row(Text(place.testbed), at, what, Text(place.name), Text(place.owner), *times, Text(place.waits_for))
+    return table
+
+
+def testbeds_table(testbeds: Iterable[values.Testbed]) -> Table:
+    """One row a testbed."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("testbed", "driver", "state", "workers", "in use by", "why offline"):
+        table.add_column(title, overflow="fold")
+    for each in testbeds:
+        state = Text(each.state.value, style="green" if each.state is TestbedState.ONLINE else "bold red")
+        table.add_row(Text(each.name), each.driver, state, ", ".join(each.workers) or "none", Text(each.in_use_by), Text(each.reason))
+    return table
+
+
+def _moment(moment: datetime | None) -> str:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment is not None else ""
 
 
 def kinds_table(kinds: Iterable[Kind]) -> Table:
     """One row a kind."""
+    return kind_lines_table(
+        (kind.name, kind.summary, [f"{kind.folder.parent.name}/{kind.folder.name}/{path.name}" for path in kind.folder.glob("*.yaml")])
+        for kind in kinds
+    )
+
+
+def kind_lines_table(lines: Iterable[tuple[str, str, Iterable[str]]]) -> Table:
+    """One row a kind: name, summary, plans that are ready to run."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("kind", "what it tests", "plans ready to run"):
         table.add_column(title, overflow="fold")
-    for kind in kinds:
-        table.add_row(
-            kind.name,
-            kind.summary,
-            "\n".join(sorted(f"{kind.folder.parent.name}/{kind.folder.name}/{path.name}" for path in kind.folder.glob("*.yaml"))),
-        )
+    for name, summary, plans in lines:
+        table.add_row(name, Text(summary), "\n".join(sorted(plans)))
     return table
 
 

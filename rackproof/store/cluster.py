@@ -21,10 +21,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import psycopg
+from typing import TYPE_CHECKING
 
 from rackproof.errors import StoreError
+
+if TYPE_CHECKING:
+    import psycopg
 
 USER = "rackproof"
 DATABASE = "rackproof"
@@ -177,6 +179,8 @@ def _launch(cluster: Cluster) -> int:
 
 def _answers(cluster: Cluster) -> bool:
     """True where our database can be reached; it is made where the server runs and has none yet."""
+    import psycopg
+
     try:
         _connect(cluster, DATABASE).close()
     except psycopg.OperationalError as error:
@@ -188,6 +192,8 @@ def _answers(cluster: Cluster) -> bool:
 
 
 def _connect(cluster: Cluster, database: str) -> "psycopg.Connection[tuple[object, ...]]":
+    import psycopg  # whoever only watches the server does without its 25 MB
+
     return psycopg.connect(host=str(cluster.socket_dir), user=USER, dbname=database, connect_timeout=5, autocommit=True)
 
 

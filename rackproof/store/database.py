@@ -9,8 +9,9 @@ from pathlib import Path
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from rackproof.errors import StoreError
+from rackproof.errors import StoreAway, StoreError
 from rackproof.store.schema import HEAD
 
 _SERVER_VERSION_MIN = 15
@@ -74,16 +75,29 @@ def _upgrade(connection: Connection, found: str | None) -> None:
 
 @contextmanager
 def translated(what: str, why_down: Callable[[], str] | None = None) -> Iterator[None]:
-    """Turn what the database raises into a StoreError that begins with `what` and says why.
+    """Turn what the database raises into a StoreError that begins with `what` and says why: StoreAway where it may work later.
 
     why_down tells why the server is gone, where the connection was lost and the server is ours to ask.
     """
     try:
         yield
     except DBAPIError as error:
-        raise StoreError(f"{what}: {_why(error.orig, error.connection_invalidated, why_down)}") from error
+        cause, lost = error.orig, error.connection_invalidated
+        raise _class(cause, lost)(f"{what}: {_why(cause, lost, why_down)}") from error
     except (psycopg.Error, SQLAlchemyError) as error:
-        raise StoreError(f"{what}: {_why(error, False, why_down)}") from error
+        raise _class(error, isinstance(error, PoolTimeout))(f"{what}: {_why(error, False, why_down)}") from error
+
+
+def _class(error: BaseException | None, lost: bool) -> type[StoreError]:
+    if lost or isinstance(error, psycopg.errors.DiskFull):
+        return StoreAway
+    return StoreAway if isinstance(error, psycopg.OperationalError) and _passing(error) else StoreError
+
+
+def _passing(error: psycopg.OperationalError) -> bool:
+    # None: there was no server to ask. 08: the connection; 57P: it shuts down or starts; 53: it has no room; 25P03: we were idle too long.
+    state = error.sqlstate
+    return state is None or state == "25P03" or state.startswith(("08", "57P", "53"))
 
 
 def _why(error: BaseException | None, lost: bool, why_down: Callable[[], str] | None) -> str:

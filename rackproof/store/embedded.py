@@ -25,7 +25,7 @@ class EmbeddedServer:
     """A share in the server of a data folder, as a context manager."""
 
     def __init__(self, data_dir: Path, extra: Sequence[tuple[str, str]] = ()) -> None:
-        self.cluster = _cluster(data_dir, extra)
+        self.cluster = cluster_of(data_dir, extra)
         self._share: int | None = None
 
     @property
@@ -39,6 +39,13 @@ class EmbeddedServer:
             return ""
         words = servers.last_words(self.cluster)
         return words if "disk is full" in words or "PANIC" in words else "its server was killed"
+
+    def hand_over(self) -> int:
+        """Leave the share to whoever has the file descriptor that this returns: it ends when the last copy of that is closed."""
+        if self._share is None:
+            raise RuntimeError("there is no share to hand over")
+        share, self._share = self._share, None
+        return share
 
     def __enter__(self) -> Self:
         servers.create_folders(self.cluster)
@@ -68,7 +75,7 @@ class EmbeddedServer:
 
 def stop_if_unused(data_dir: Path) -> bool:
     """Stop the server of a data folder where no living process uses it. True where one was stopped. Raises StoreError."""
-    cluster = _cluster(data_dir, ())
+    cluster = cluster_of(data_dir)
     if servers.server_pid(cluster) is None:
         return False
     with _turn(cluster):
@@ -79,7 +86,7 @@ def stop_if_unused(data_dir: Path) -> bool:
             os.close(share)
 
 
-def _cluster(data_dir: Path, extra: Sequence[tuple[str, str]]) -> Cluster:
+def cluster_of(data_dir: Path, extra: Sequence[tuple[str, str]] = ()) -> Cluster:
     return Cluster(data_dir.expanduser().resolve() / "postgres", tuple(extra))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, select
 
 from rackproof.errors import NotFound
 from rackproof.model.campaign import CampaignRecord, CampaignState, SamplesFile, TrialRecord
@@ -74,7 +74,7 @@ def load_campaign(connection: Connection, campaign: int) -> CampaignRecord:
         trials=load_trials(connection, campaign),
         provenance=row.provenance,
         configurations={name: text for name, text in configurations},  # noqa: C416  # rows are not pairs to dict()
-        findings=tuple(_finding(found) for found in judged),
+        findings=tuple(finding_of(found) for found in judged),
     )
 
 
@@ -116,26 +116,13 @@ def _load_measurements(connection: Connection, campaign: int) -> dict[int, list[
 
 def load_summaries(connection: Connection, limit: int, before: int | None) -> list[CampaignSummary]:
     """The newest campaigns, the newest first."""
-    table, trials = schema.Campaign, schema.Trial
+    table = schema.Campaign
     wanted = select(table.id).order_by(table.id.desc()).limit(limit)
     if before is not None:
         wanted = wanted.where(table.id < before)
-    counts = (
-        select(trials.campaign_id, func.count().label("trials"), func.count(trials.verdict).label("trials_done"))
-        .where(trials.campaign_id.in_(wanted))
-        .group_by(trials.campaign_id)
-        .subquery()
-    )
-    columns = ("id", "name", "kind", "testbed", "reason", "created", "started", "ended")
+    columns = ("id", "name", "kind", "testbed", "reason", "created", "started", "ended", "trials_done")
     rows = connection.execute(
-        select(
-            *(getattr(table, name) for name in columns),
-            table.state,
-            table.verdict,
-            func.coalesce(counts.c.trials, 0).label("trials"),
-            func.coalesce(counts.c.trials_done, 0).label("trials_done"),
-        )
-        .outerjoin(counts, counts.c.campaign_id == table.id)
+        select(*(getattr(table, name) for name in columns), table.state, table.verdict, table.trial_count.label("trials"))
         .where(table.id.in_(wanted))
         .order_by(table.id.desc())
     )
@@ -143,7 +130,7 @@ def load_summaries(connection: Connection, limit: int, before: int | None) -> li
         CampaignSummary(
             state=CampaignState(row.state),
             verdict=_verdict(row.verdict),
-            **{name: getattr(row, name) for name in (*columns, "trials", "trials_done")},
+            **{name: getattr(row, name) for name in (*columns, "trials")},
         )
         for row in rows
     ]
@@ -173,7 +160,8 @@ def _trial(row: Row[Any], measurements: tuple[Measurement, ...], curves: tuple[C
     return TrialRecord(trial=trial, result=result, samples=samples, started=row.started, ended=row.ended)
 
 
-def _finding(row: Row[Any]) -> Finding:
+def finding_of(row: Row[Any]) -> Finding:
+    """A row of the table of findings."""
     names = ("criterion", "title", "subject", "value", "unit", "n", "limit", "statement", "detail")
     values = {name: getattr(row, name) for name in names}
     return Finding(verdict=Verdict(row.verdict), interval=_interval(row), trials=tuple(row.trials), **values)

@@ -1,9 +1,10 @@
-"""How raw samples are kept: one Parquet file a trial, whole or not there at all."""
+"""How raw samples are kept: one Parquet file a trial, whole or not there at all, in a folder or an object store."""
 
 import contextlib
 import errno
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -11,9 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from rackproof.errors import StoreError
+from rackproof.errors import NotFound, StoreError
 from rackproof.model.campaign import SamplesFile
 from rackproof.model.traffic import RECORD_DTYPE, Samples
+from rackproof.store import objects
+
+#: A folder, or the URL of an object store (s3://bucket/prefix).
+Place = Path | str
 
 #: Unit and meaning of each column, kept in the file for whoever reads it without us.
 COLUMNS = {
@@ -30,13 +35,65 @@ _GROWING = ("tx_ns", "rx_ns", "sequence")
 _ROWS_PER_GROUP = 100_000
 
 
-def write(folder: Path, campaign: int, trial: int, samples: Samples) -> SamplesFile:
-    """Store the samples of a trial below folder; an earlier file of the same trial is replaced. Raises StoreError, leaving no file."""
+def write(place: Place, campaign: int, trial: int, samples: Samples) -> SamplesFile:
+    """Store the samples of a trial; an earlier file of the same trial is replaced. Raises StoreError, leaving no file."""
     relative = Path(str(campaign)) / f"{trial}.parquet"
-    final = folder / relative
+    what = f"the samples of trial {trial} of campaign {campaign} could not be stored"
+    sha256 = (
+        _write_folder(place / relative, what, campaign, trial, samples)
+        if isinstance(place, Path)
+        else _write_object(place, str(relative), what, campaign, trial, samples)
+    )
+    return SamplesFile(path=str(relative), sha256=sha256, rows=len(samples))
+
+
+def read(place: Place, file: SamplesFile) -> Samples:
+    """The samples that were stored. Raises StoreError where the file is gone or is not what was written."""
+    if isinstance(place, Path):
+        path = place / file.path
+        with _translated(f"the samples in {path} could not be read"):
+            with path.open("rb") as source:
+                found = hashlib.file_digest(source, "sha256").hexdigest()
+            return _parse(path, path, file, found)
+    where = f"{place}/{file.path}"
+    with _translated(f"the samples in {where} could not be read"), tempfile.NamedTemporaryFile(prefix="rackproof-") as copy:
+        try:
+            found = objects.copy_to(place, file.path, copy.file)
+        except NotFound as error:
+            raise StoreError(f"the samples in {where} could not be read: {error}") from error
+        return _parse(where, Path(copy.name), file, found)
+
+
+def size(place: Place, path: str) -> int:
+    """How long a file of samples is [byte]; path as SamplesFile has it. Raises NotFound, StoreError."""
+    if not isinstance(place, Path):
+        return objects.size(place, path)
+    with _found(place / path):
+        return (place / path).stat().st_size
+
+
+def read_range(place: Place, path: str, start: int, length: int) -> bytes:
+    """Bytes of a file of samples from start on, fewer where it ends before. Raises NotFound, StoreError."""
+    if not isinstance(place, Path):
+        return objects.read_range(place, path, start, length)
+    with _found(place / path), (place / path).open("rb") as source:
+        source.seek(start)
+        return source.read(max(0, length))
+
+
+def delete(place: Place, path: str) -> None:
+    """Remove a file of samples; one that is not there is no error. Raises StoreError."""
+    if not isinstance(place, Path):
+        objects.delete(place, path)
+        return
+    with _translated(f"the samples in {place / path} could not be removed"):
+        (place / path).unlink(missing_ok=True)
+
+
+def _write_folder(final: Path, what: str, campaign: int, trial: int, samples: Samples) -> str:
     # The name is always the same, so that what a killed process left behind is overwritten when the trial runs again.
     part = final.with_name(f".{final.name}.part")
-    with _translated(f"the samples of trial {trial} of campaign {campaign} could not be stored in {final.parent}"):
+    with _translated(f"{what} in {final.parent}"):
         final.parent.mkdir(parents=True, exist_ok=True)
         try:
             sha256 = _write(part, campaign, trial, samples)
@@ -45,25 +102,37 @@ def write(folder: Path, campaign: int, trial: int, samples: Samples) -> SamplesF
             part.unlink(missing_ok=True)
             raise
         _sync_folder(final.parent)
-    return SamplesFile(path=str(relative), sha256=sha256, rows=len(samples))
+    return sha256
 
 
-def read(folder: Path, file: SamplesFile) -> Samples:
-    """The samples that were stored. Raises StoreError where the file is gone or is not what was written."""
+def _write_object(url: str, path: str, what: str, campaign: int, trial: int, samples: Samples) -> str:
+    with _translated(f"{what} in {url}"), tempfile.TemporaryDirectory(prefix="rackproof-") as folder:
+        part = Path(folder) / "samples.parquet"
+        sha256 = _write(part, campaign, trial, samples)
+        objects.put(url, path, part)
+    return sha256
+
+
+def _parse(where: Place, path: Path, file: SamplesFile, found: str) -> Samples:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    path = folder / file.path
+    if found != file.sha256:
+        raise StoreError(f"the samples in {where} were changed: expected SHA-256 {file.sha256}, found {found}")
+    with pq.ParquetFile(path) as stored:
+        samples = Samples(**{name: _column(stored, name) for name in COLUMNS})
+    # Arrow keeps what it freed; ten million samples leave no room for that.
+    pa.default_memory_pool().release_unused()
+    return samples
+
+
+@contextlib.contextmanager
+def _found(path: Path) -> Iterator[None]:
     with _translated(f"the samples in {path} could not be read"):
-        with path.open("rb") as source:
-            found = hashlib.file_digest(source, "sha256").hexdigest()
-        if found != file.sha256:
-            raise StoreError(f"the samples in {path} were changed: expected SHA-256 {file.sha256}, found {found}")
-        with pq.ParquetFile(path) as stored:
-            samples = Samples(**{name: _column(stored, name) for name in COLUMNS})
-        # Arrow keeps what it freed; ten million samples leave no room for that.
-        pa.default_memory_pool().release_unused()
-        return samples
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise NotFound(f"there are no samples in {path}") from error
 
 
 def _column(stored: Any, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
@@ -25,10 +26,11 @@ from rackproof.model.verdict import Verdict
 from rackproof.store.columns import Plain, Words
 
 #: The revision of the newest migration.
-HEAD = "0001"
+HEAD = "0002"
 
 
-def _one_of(column: str, values: type[CampaignState] | type[Verdict]) -> str:
+def one_of(column: str, values: type[StrEnum]) -> str:
+    """The condition that a column holds one of the values."""
     return f"{column} IN ({', '.join(repr(str(value)) for value in values)})"
 
 
@@ -53,12 +55,23 @@ class Base(DeclarativeBase):
 
 
 class Campaign(Base):
-    """A submission of a plan. state RUNNING counts only while a process holds the campaign's advisory lock: see holds.py."""
+    """A submission of a plan. state RUNNING counts only while the worker that leased its testbed lives: see leases.py.
+
+    owner: whose it is, in words, "" where the command line ran it itself. queued: since when it waits, or waited; null beside the queue.
+    fence: grows with every lease; whoever writes a result must know it. run: how often it was put into the queue. worker, incarnation: who
+    has it, or had it last. cancel: why it must end. trial_count, trials_done and duration_s are those of its trials, kept here so that
+    lists need not count.
+    """
 
     __tablename__ = "campaigns"
     __table_args__ = (
-        CheckConstraint(_one_of("state", CampaignState), name="state"),
-        CheckConstraint(_one_of("verdict", Verdict), name="verdict"),
+        CheckConstraint(one_of("state", CampaignState), name="state"),
+        CheckConstraint(one_of("verdict", Verdict), name="verdict"),
+        Index("ix_campaigns_unfinished", "testbed", postgresql_where="state IN ('PENDING', 'RUNNING', 'INTERRUPTED')"),
+        Index(None, "name", "id"),
+        Index(None, "suite_run_id"),
+        Index(None, "user_id"),
+        Index(None, "testbed", "owner", "started"),
     )
 
     id: Mapped[int] = mapped_column(BigInteger, Identity(always=True), primary_key=True)
@@ -77,6 +90,21 @@ class Campaign(Base):
     reason: Mapped[str] = mapped_column(server_default="")
     calibration: Mapped[dict[str, Any] | None] = mapped_column(Plain(none_as_null=True))
     provenance: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
+    owner: Mapped[str] = mapped_column(server_default="")
+    priority: Mapped[int] = mapped_column(Integer, server_default="0")
+    queued: Mapped[datetime | None]
+    fence: Mapped[int] = mapped_column(BigInteger, server_default="0")
+    run: Mapped[int] = mapped_column(Integer, server_default="0")
+    worker: Mapped[str | None]
+    incarnation: Mapped[str | None]
+    cancel: Mapped[str | None]
+    parent_id: Mapped[int | None] = mapped_column(ForeignKey("campaigns.id", ondelete="SET NULL"))
+    suite_run_id: Mapped[int | None] = mapped_column(ForeignKey("suite_runs.id", ondelete="SET NULL"))
+    trial_count: Mapped[int] = mapped_column(Integer, server_default="0")
+    trials_done: Mapped[int] = mapped_column(Integer, server_default="0")
+    duration_s: Mapped[float] = mapped_column(server_default="0")
+    samples_gone: Mapped[datetime | None]
 
 
 class Trial(Base):
@@ -85,7 +113,7 @@ class Trial(Base):
     __tablename__ = "trials"
     __table_args__ = (
         UniqueConstraint("campaign_id", "index"),
-        CheckConstraint(_one_of("verdict", Verdict), name="verdict"),
+        CheckConstraint(one_of("verdict", Verdict), name="verdict"),
         CheckConstraint(
             "(samples_path IS NULL) = (samples_sha256 IS NULL) AND (samples_path IS NULL) = (samples_rows IS NULL)", name="samples"
         ),
@@ -161,7 +189,7 @@ class Finding(Base):
     """One criterion, judged over a campaign."""
 
     __tablename__ = "findings"
-    __table_args__ = (CheckConstraint(_one_of("verdict", Verdict), name="verdict"),)
+    __table_args__ = (CheckConstraint(one_of("verdict", Verdict), name="verdict"),)
 
     campaign_id: Mapped[int] = mapped_column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
     position: Mapped[int] = mapped_column(Integer, primary_key=True)

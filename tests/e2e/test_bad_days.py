@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rackproof.errors import StoreError
+from rackproof.errors import Conflict
 from rackproof.model.campaign import CampaignRecord, CampaignState
 from rackproof.model.verdict import Verdict
 from rackproof.store import Store
@@ -45,7 +46,12 @@ def running(environment: dict[str, str], store: Store, tmp_path: Path) -> Iterat
     """A campaign of 8 trials of which the second is under way."""
     plan = write_plan(tmp_path, name="long", loads="2, 4, 8, 12", duration_s=1.2)
     with subprocess.Popen(
-        command("run", str(plan)), env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command("run", str(plan)),
+        env={**environment, "RACKPROOF_WORKER_TIMEOUT_S": "600"},
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     ) as process:
         try:
             until(lambda: bool(store.campaigns()))
@@ -141,11 +147,20 @@ def test_a_full_disk_is_named_and_the_next_campaign_works(environment: dict[str,
     assert rackproof("run", str(plan), environment=environment).returncode == 0
 
 
-def test_a_second_process_cannot_run_the_same_campaign(running: subprocess.Popen[str], store: Store) -> None:
-    # This process, that is: while a campaign spins on both processors, a new one would hardly have begun before the first has ended.
+def test_nobody_else_can_use_the_bench_or_run_the_same_campaign(
+    running: subprocess.Popen[str], store: Store, environment: dict[str, str], tmp_path: Path
+) -> None:
+    # Frozen, for it spins on both processors, and the second would hardly have begun before the first has ended.
+    running.send_signal(signal.SIGSTOP)
+    second = rackproof("run", str(tmp_path / "long.yaml"), environment=environment)
+    assert second.returncode == 3, second.stdout + second.stderr
+    assert f"testbed bench is in use by campaign 1 (long) on worker local-{socket.gethostname()}-{running.pid}" in second.stderr
+    assert "Traceback" not in second.stderr
+    assert len(store.campaigns()) == 1
+    running.send_signal(signal.SIGCONT)
     assert store.campaign(1).state is CampaignState.RUNNING
-    with pytest.raises(StoreError, match="campaign 1"), store.hold(1):
-        pass
+    with pytest.raises(Conflict, match="campaign 1 is being run by worker local-"):
+        store.leases.take(1, incarnation="of nobody", resources=[])
     running.send_signal(signal.SIGTERM)
     running.communicate(timeout=BOUND_S)
     assert store.campaign(1).state is CampaignState.ABORTED

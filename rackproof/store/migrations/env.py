@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from alembic import context
 
+from rackproof.store import schema_service  # noqa: F401  # its tables belong to Base too
 from rackproof.store.columns import Plain, Words
 from rackproof.store.schema import Base
 

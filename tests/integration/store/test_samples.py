@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from rackproof.errors import StoreError
+from rackproof.errors import NotFound, StoreError
 from rackproof.model.traffic import RECORD_DTYPE, Samples
-from rackproof.store import Store, samples
+from rackproof.settings import Settings
+from rackproof.store import Store, objects, samples
 from tests.integration.store.namespaces import small_disk
 
 
@@ -112,7 +113,7 @@ def test_a_file_where_the_folder_should_be_is_named(store: Store) -> None:
 FILLS_THE_DISK = """
 import sys
 from pathlib import Path
-from rackproof.errors import StoreError
+from rackproof.errors import NotFound, StoreError
 from rackproof.store import samples
 from tests.integration.store.test_samples import some_samples
 folder = Path(sys.argv[1])
@@ -132,3 +133,51 @@ def test_a_full_disk_is_said_with_the_trial_and_leaves_nothing_behind(tmp_path: 
     assert said.startswith("the samples of trial 2 of campaign 5 could not be stored in ")
     assert said.endswith(": the disk is full; free some space there")
     assert left == "['1.parquet'] 2000"
+
+
+@pytest.fixture(params=["folder", "file", "memory"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> samples.Place:
+    places: dict[str, samples.Place] = {"folder": tmp_path / "a", "file": f"file://{tmp_path}/b", "memory": f"memory://{tmp_path.name}"}
+    return places[request.param]
+
+
+def test_every_place_keeps_replaces_ranges_and_forgets(place: samples.Place) -> None:
+    samples.write(place, 7, 3, some_samples(10))
+    written = some_samples(15_000)
+    file = samples.write(place, 7, 3, written)
+    assert_equal(samples.read(place, file), written)
+    length = samples.size(place, file.path)
+    whole = samples.read_range(place, file.path, 0, length)
+    assert (len(whole), hashlib.sha256(whole).hexdigest()) == (length, file.sha256)
+    assert samples.read_range(place, file.path, 100, 50) == whole[100:150]
+    assert samples.read_range(place, file.path, length - 5, 50) == whole[-5:]
+    assert samples.read_range(place, file.path, length, 50) == b""
+    with pytest.raises(StoreError, match="were changed: expected SHA-256"):
+        samples.read(place, replace(file, sha256="0" * 64))
+    samples.delete(place, file.path)
+    samples.delete(place, file.path)
+    with pytest.raises(NotFound, match=r"7/3\.parquet"):
+        samples.size(place, file.path)
+    with pytest.raises(NotFound, match=r"7/3\.parquet"):
+        samples.read_range(place, file.path, 0, 1)
+    with pytest.raises(StoreError, match=r"7/3\.parquet could not be read"):
+        samples.read(place, file)
+
+
+def test_a_store_with_a_url_keeps_its_samples_there(database_url: str, tmp_path: Path) -> None:
+    settings = Settings.load(data_dir=tmp_path, database_url=database_url, samples_url=f"file://{tmp_path}/bucket")
+    with Store.open(settings) as store:
+        file = store.write_samples(7, 3, some_samples(10))
+        assert_equal(store.read_samples(file), some_samples(10))
+    assert (tmp_path / "bucket" / "7" / "3.parquet").exists()
+    assert not settings.samples_dir.exists()
+
+
+def test_an_object_store_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("AWS_ENDPOINT_URL", "http://127.0.0.1:9"), ("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "hunter2")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(objects, "_RETRIES", 0)
+    with pytest.raises(StoreError, match=r"^s3://lab/samples/7/3\.parquet could not be stored") as refused:
+        samples.write("s3://lab/samples", 7, 3, some_samples(10))
+    assert "hunter2" not in str(refused.value)
+    assert "\n" not in str(refused.value)

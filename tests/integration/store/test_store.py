@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rackproof.errors import NotFound, StoreError
+from rackproof.errors import Conflict, NotFound, StoreError
 from rackproof.model.campaign import CampaignState, SamplesFile
 from rackproof.model.finding import Finding
 from rackproof.model.measurement import Curve, Interval, Measurement
@@ -16,6 +16,7 @@ from rackproof.model.trial import TrialResult
 from rackproof.model.verdict import Verdict
 from rackproof.store import Store
 from tests.conftest import a_trial
+from tests.integration.store.leasing import running
 
 MakeCampaign = Callable[..., int]
 
@@ -86,10 +87,10 @@ def test_a_campaign_comes_back_as_it_was_written(store: Store, campaign: MakeCam
     store.add_configuration(number, "a, before", "first")
     store.add_configuration(number, "a, before", "second")
     file = SamplesFile(path="1/1.parquet", sha256="ab", rows=3)
-    with store.hold(number):
-        store.start_trial(number, 1)
-        store.save_result(number, 1, a_result(), file)
-        store.finish(number, CampaignState.DONE, Verdict.FAIL, "because", [a_finding(), a_finding(interval=None, criterion="other")])
+    with running(store, number) as leased:
+        leased.start_trial(number, 1)
+        leased.save_result(number, 1, a_result(), file)
+        leased.finish(number, CampaignState.DONE, Verdict.FAIL, "because", [a_finding(), a_finding(interval=None, criterion="other")])
 
     record = store.campaign(number)
 
@@ -210,7 +211,7 @@ def test_what_is_done_stays_as_it_is(store: Store, campaign: MakeCampaign) -> No
     store.finish(number, CampaignState.DONE, Verdict.PASS)
     with pytest.raises(StoreError, match="is done and cannot be changed"):
         store.finish(number, CampaignState.FAILED, Verdict.ERROR)
-    with pytest.raises(StoreError, match="is done"), store.hold(number):
+    with pytest.raises(Conflict, match="is done"), running(store, number):
         pass
     with pytest.raises(StoreError, match="is done"):
         store.mark_resumed(number)
@@ -226,11 +227,11 @@ def test_an_end_is_an_end(store: Store, campaign: MakeCampaign) -> None:
 
 def test_a_campaign_that_was_aborted_can_go_on(store: Store, campaign: MakeCampaign) -> None:
     number = campaign()
-    with store.hold(number):
-        store.finish(number, CampaignState.ABORTED, Verdict.ABORTED, "Ctrl-C", [a_finding()])
+    with running(store, number) as leased:
+        leased.finish(number, CampaignState.ABORTED, Verdict.ABORTED, "Ctrl-C", [a_finding()])
     started = store.campaign(number).started
     store.mark_resumed(number)
-    with store.hold(number):
+    with running(store, number):
         record = store.campaign(number)
     assert (record.state, record.verdict, record.reason, record.ended, record.findings) == (CampaignState.RUNNING, None, "", None, ())
     assert len(record.resumed) == 1
@@ -257,7 +258,7 @@ def test_what_is_not_there_is_not_found(store: Store, campaign: MakeCampaign) ->
     ):
         with pytest.raises(NotFound):
             write()
-    with pytest.raises(NotFound), store.hold(99):
+    with pytest.raises(NotFound), running(store, 99):
         pass
 
 

@@ -1,0 +1,92 @@
+"""Real workers in processes of their own, and the kind of plan that does nothing."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rackproof.model.campaign import CampaignRecord, CampaignState
+from rackproof.store import Store
+from testplans.submission import submission
+from tests.kinds.launch import extend
+
+ROOT = Path(__file__).parents[3]
+#: No wait in these tests is longer [s].
+BOUND_S = 60.0
+#: How long a worker of these tests may be silent [s].
+TIMEOUT_S = 60.0
+ENDED = frozenset({CampaignState.DONE, CampaignState.FAILED, CampaignState.ABORTED})
+
+
+def until(what: Callable[[], Any], bound_s: float = BOUND_S) -> Any:
+    """Wait until something is so, and what it is."""
+    end = time.monotonic() + bound_s
+    while not (found := what()):
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+    return found
+
+
+@contextmanager
+def worker(
+    environment: Mapping[str, str], name: str, *testbeds: str, timeout_s: float = TIMEOUT_S, log: Path | None = None
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """A worker, until the end of the block; it serves `nothing` unless it is told otherwise."""
+    arguments = [argument for testbed in testbeds or ("nothing",) for argument in ("--testbed", testbed)]
+    output = log.open("ab") if log is not None else None
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.kinds.launch", "worker", "run", "--name", name, *arguments],
+        env={**environment, "RACKPROOF_WORKER_TIMEOUT_S": str(timeout_s)},
+        cwd=ROOT,
+        stdout=output,
+        stderr=output,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+        process.wait()
+        if output is not None:
+            output.close()
+
+
+def alive(store: Store, name: str) -> None:
+    """Wait until a worker is there."""
+    until(lambda: any(one.name == name and one.alive for one in store.workers.list()))
+
+
+def submit(store: Store, *, owner: str = "", priority: int = 0, **plan: Any) -> int:
+    """Put a plan of the kind that does nothing into the queue."""
+    extend()
+    content = json.dumps({"kind": "nothing", "name": "nothing much", **plan}).encode()
+    return store.queue.submit(**submission(content).columns(), owner=owner, priority=priority)
+
+
+def ended(store: Store, campaign: int, bound_s: float = BOUND_S) -> CampaignRecord:
+    """The campaign, when it has ended."""
+    until(lambda: state(store, campaign) in ENDED, bound_s)
+    return store.campaign(campaign)
+
+
+def state(store: Store, campaign: int) -> CampaignState:
+    """How a campaign stands; cheap to ask."""
+    (summary,) = store.campaigns(limit=1, before=campaign + 1)
+    return summary.state
+
+
+def under_way(store: Store, campaign: int, trial: int) -> None:
+    """Wait until a trial has begun."""
+    wanted = {"trial_started"}
+    until(lambda: any(event.kind in wanted and event.data["trial"] == trial for event in store.events(campaign)))
+
+
+def kinds(store: Store, campaign: int) -> list[str]:
+    """What happened to a campaign, in order."""
+    return [event.kind for event in store.events(campaign, limit=100_000)]

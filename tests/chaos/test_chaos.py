@@ -1,0 +1,27 @@
+"""The short version of `make chaos`: each kind of harm that needs no long wait, once."""
+
+import secrets
+
+import pytest
+
+from tests.chaos.harness import run
+
+#: Freezing waits for a lease to run out, and a power cut starts everything again: the long version has them.
+SHORT = (
+    "kill a worker",
+    "kill all workers",
+    "kill the API",
+    "kill PostgreSQL",
+    "kill a session of PostgreSQL",
+    "drop all connections",
+    "fill the disk",
+)
+
+
+@pytest.mark.slow
+def test_whatever_happens_every_trial_has_one_result_and_nothing_is_left() -> None:
+    seed = secrets.randbelow(2**31)
+    print(f"seed {seed}")
+    outcome = run(8, seed, faults=SHORT)
+    assert len(outcome.points) == 8
+    assert outcome.violations == []

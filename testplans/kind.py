@@ -16,6 +16,10 @@ from rackproof.ports import Limits, Rig
 from reports.document import Section, Table
 
 
+#: A plan stands for at most so many trials: a campaign of a week at half a minute each.
+TRIALS_MAX = 20_000
+
+
 class Plan(BaseModel):
     """What every plan has; a kind adds its own keys. Unknown keys are refused."""
 

@@ -1,1 +1,1 @@
-"""The pages in the browser. Nothing is here yet: they come after the API, and the import contracts already hold them to their place."""
+"""The pages in the browser: Jinja2 on the server, over the API and the store of the service."""

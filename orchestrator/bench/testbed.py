@@ -101,6 +101,11 @@ class Bench:
             raise BenchError("the bench is not running")
         return self._process.pid
 
+    @property
+    def running(self) -> bool:
+        """True while its process is there, as far as is known."""
+        return self._channel is not None
+
     def probe(self) -> tuple[Probe, ...]:
         """What this machine can do, by trying."""
         found: tuple[Probe, ...] = self.request("probe")
@@ -278,7 +283,8 @@ class _Run:
         self._over = False
 
     def stop(self) -> None:
-        if not self._over:
+        # A bench that is gone sends nothing, and why it is gone is what must be told.
+        if not self._over and self._bench.running:
             self._bench.request("stop")
             self._end = time.monotonic()
 

@@ -90,7 +90,7 @@ def compose(
                 "was": None if was is None else was.verdict.value,
                 "previous": None if was is None else was.id,
                 "link": _link(public_url, f"campaigns/{outcome.id}"),
-                "report_link": _link(public_url, f"campaigns/{outcome.id}/report.pdf"),
+                "report_link": _link(public_url, f"api/v1/campaigns/{outcome.id}/report.pdf"),
             }
         )
         changed += [{"campaign": outcome.name, **change.plain()} for change in (changes(outcome, was) if was is not None else ())]
@@ -110,9 +110,9 @@ def compose(
         "refused": [dict(plan) for plan in run.refused],
         "previous_run": None if previous is None else previous.id,
         "changes": changed,
-        "link": _link(public_url, f"suite-runs/{run.id}"),
+        "link": _link(public_url, f"schedules/runs/{run.id}"),
     }
 
 
 def _link(public_url: str, path: str) -> str | None:
-    return f"{public_url}/api/v1/{path}" if public_url else None
+    return f"{public_url}/{path}" if public_url else None

@@ -1,4 +1,4 @@
-"""How does the API answer on a socket, and end in time?"""
+"""How do the API and the pages answer on a socket, and end in time?"""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from types import FrameType
 
 import uvicorn
 
-from api.app import create_app
+from web.site import create_site
 from rackproof.errors import RackproofError
 from rackproof.logs import configure
 from rackproof.settings import Settings
@@ -45,7 +45,7 @@ def serve_api(fd: int, certificate: Path | None, key: Path | None) -> None:
     configure(service=not sys.stderr.isatty())
     settings = Settings.load()
     with socket.socket(fileno=fd) as listening, Store.open(settings) as store:
-        app = create_app(settings, store)
+        app = create_site(settings, store)
         config = uvicorn.Config(
             app,
             log_config=None,

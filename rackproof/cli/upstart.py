@@ -149,10 +149,10 @@ def _explain(code: str, address: str, on_terminal: bool) -> None:
     from rackproof.record import Record
 
     lines = [
-        "There is no account yet. Make the first one, an admin: on this machine with",
+        f"There is no account yet. Make the first one, an admin, at {address}/setup within a day, with the code",
+        f"  {code}",
+        "or on this machine with",
         "  rackproof users add YOU --role admin",
-        f"or from elsewhere within a day, with the code {code}, by POST {address}/api/v1/setup",
-        f"""  {{"code": "{code}", "name": "YOU", "password": "..."}}""",
     ]
     if on_terminal:
         print("\n" + "\n".join(lines) + "\n", file=sys.stderr, flush=True)

@@ -15,12 +15,15 @@ from rackproof.errors import StoreAway, StoreError
 from rackproof.store.schema import HEAD
 
 _SERVER_VERSION_MIN = 15
+_IDLE_MS = 30_000
 _MIGRATION_LOCK = 0x5250_0000_0000_0000
 
 
 def connect(url: str) -> Engine:
     """An engine whose sessions speak UTC and whose server notices within a minute that this machine is gone."""
     keepalives = "-c timezone=UTC -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
+    # A process that is frozen in the middle of a transaction must not keep its locks: others would wait for them for ever.
+    keepalives += f" -c idle_in_transaction_session_timeout={_IDLE_MS}"
     return create_engine(
         url,
         pool_size=4,

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
 
 from rackproof.units import Layer, frames_per_second, wire_bits
-from testplans.kind import Plan
+from testplans.kind import TRIALS_MAX, Plan
 from testplans.switch_qos.limits import CRITERIA, CriteriaPart, Expected, ValidityPart
 from testplans.switch_qos.parts import Device, LinkPart, LoadPart, Queues, Scheduler, TrafficPart, TrialPart
 from testplans.switch_qos.strict import Whole, check_keys, fault, refuse
@@ -44,10 +44,17 @@ class SwitchQosPlan(Plan):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
-        faults = [*self._unique(), *self._weights(), *self._loads(), *self._expectations()]
+        faults = [*self._unique(), *self._weights(), *self._loads(), *self._expectations(), *self._size()]
         if faults:
             refuse(type(self), *faults)
         return self
+
+    def _size(self) -> list[InitErrorDetails]:
+        trials = len(self.devices) * len(self.disciplines) * len(self.load.per_sender_mbps) * self.repetitions
+        if trials <= TRIALS_MAX:
+            return []
+        what = f"at most {TRIALS_MAX} trials in all (devices x disciplines x loads x repetitions)"
+        return [fault(("repetitions",), what, f"{trials}")]
 
     def _unique(self) -> list[InitErrorDetails]:
         for key in ("devices", "disciplines"):

@@ -15,7 +15,7 @@ def main() -> None:
     """Run as many points as asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=secrets.randbelow(2**31), help="the same seed does the same harm, at the same moments")
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(2**31), help="the same seed: the same harm, after the same delays")
     parser.add_argument("--bench-every", type=int, default=5, help="each so manieth point is in a real campaign on the bench; 0: none")
     parser.add_argument("--fault", action="append", choices=sorted(FAULTS), help="only this kind; may be repeated")
     parser.add_argument("--folder", type=Path, help="where the service keeps everything, to look at afterwards; must not exist")

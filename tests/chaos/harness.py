@@ -113,7 +113,8 @@ def run(points: int, seed: int, folder: Path | None = None, *, bench_every: int 
 def _point(service: Tree, store: Store, dice: random.Random, fault: str, on_bench: bool) -> Point:
     service.start()
     until("the API answers", service.answers)
-    until("two workers live", lambda: sum(worker.alive for worker in store.workers.list()) >= 2)
+    # Others may still be starting after the last point: harm does not wait for them either.
+    until("a worker lives", lambda: any(worker.alive for worker in store.workers.list()))
     device = service.folder / "device.json"
     marked = _lines(service.marker)
     sleep_s = round(dice.uniform(0.05, 0.25), 3)

@@ -318,7 +318,7 @@ def test_the_commands_do_it(
 
     def rackproof(variables: dict[str, str], *arguments: Any) -> "subprocess.CompletedProcess[str]":
         command = [sys.executable, "-c", "from rackproof.cli.main import main; main()", *map(str, arguments)]
-        return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300, check=False)
 
     path = tmp_path / "backup.tar"
     done = rackproof(environment, "backup", path)

@@ -27,7 +27,7 @@ def a_digest(**changes: Any) -> dict[str, Any]:
         "refused": [{"plan": 3, "name": "plan 3", "error": "plan 3: the plan cannot be used\n  line 2: turns"}],
         "previous_run": 6,
         "changes": [{"campaign": "other", "what": "verdict", "title": "the verdict", "before": "PASS", "after": "FAIL"}],
-        "link": "https://rackproof.example.org/api/v1/suite-runs/7",
+        "link": "https://rackproof.example.org/schedules/runs/7",
     }
     return {**values, **changes}
 
@@ -45,7 +45,7 @@ def a_campaign(**changes: Any) -> dict[str, Any]:
         "report": "ready",
         "was": "PASS",
         "previous": 2,
-        "link": f"https://rackproof.example.org/api/v1/campaigns/{number}",
+        "link": f"https://rackproof.example.org/campaigns/{number}",
         "report_link": f"https://rackproof.example.org/api/v1/campaigns/{number}/report.pdf",
     }
     return {**values, **changes}
@@ -72,7 +72,7 @@ def test_a_mail_says_verdicts_changes_and_links_in_both_forms() -> None:
             "was PASS",
             "2026-03-02 22:00 (Europe/Zurich)",
             "Changed since run 6",
-            "/suite-runs/7",
+            "/schedules/runs/7",
         ):
             assert said in form
         assert "campaigns/12/report.pdf" in form
@@ -119,7 +119,7 @@ def test_what_people_typed_mentions_nobody_and_links_nowhere_in_a_chat() -> None
         assert "<script" not in text
         assert "<https://evil" not in text
     assert "&lt;!channel&gt;" in texts[0]
-    assert "<https://rackproof.example.org/api/v1/campaigns/12|" in texts[0]
+    assert "<https://rackproof.example.org/campaigns/12|" in texts[0]
     assert "evil.example/x" in texts[0], "a bar would end the address of our own link"
 
 

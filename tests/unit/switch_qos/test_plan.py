@@ -136,3 +136,12 @@ def test_whatever_is_written_is_accepted_or_refused_but_never_breaks(path: str, 
         assert error.errors()
     else:
         assert SwitchQosPlan.model_validate(found.model_dump(mode="json")) == found
+
+
+def test_a_plan_of_too_many_trials_is_refused_before_it_is_expanded() -> None:
+    loads = [1.0 + step / 10 for step in range(101)]
+    weighted = {"discipline": "wrr-bytes", "weights": [0.25, 0.25, 0.25, 0.25]}
+    small: dict[str, Any] = {"devices": ["reference"], "disciplines": ["strict-priority", weighted], "repetitions": 100, "expect": []}
+    assert plan(load__per_sender_mbps=loads[:100], **small).repetitions == 100
+    with pytest.raises(ValidationError, match="at most 20000 trials in all .*found 20200"):
+        plan(load__per_sender_mbps=loads, **small)

@@ -1,0 +1,135 @@
+"""A real browser on the real site: pages for each role, which must load nothing from elsewhere and complain about nothing."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request, expect, sync_playwright
+
+from rackproof.model.service import Role
+from tests.integration.web.house import COOKIE, House, Site, client, house, quiet, quiet_site, seeds, site
+
+__all__ = ["House", "Site", "browser", "client", "house", "opened", "quiet", "quiet_site", "seeds", "site", "visit"]
+
+CHROMIUM = "/usr/bin/chromium"
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+THEMES = ("light", "dark")
+PHONE = {"width": 390, "height": 844}
+DESK = {"width": 1360, "height": 900}
+#: No wait in these tests is longer [ms].
+BOUND_MS = 20_000
+expect.set_options(timeout=BOUND_MS)
+
+
+@dataclass(kw_only=True)
+class Visit:
+    """A browser's page, signed in with a role (None: nobody), and what it did that it should not have done."""
+
+    page: Page
+    site: Site
+    elsewhere: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def go(self, path: str) -> Page:
+        """Go to an address of the site."""
+        self.page.goto(f"{self.site.address}{path}")
+        return self.page
+
+    def faults(self, *rules: str) -> list[str]:
+        """What axe finds that is serious; rules: look for these alone."""
+        # The page's policy lets no script in: axe comes in beside it, as a tool of the browser does.
+        self.page.evaluate(AXE.read_text())
+        wanted = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+        found: dict[str, Any] = self.page.evaluate("(wanted) => axe.run(wanted)", wanted)
+        return [
+            f"{fault['id']} ({fault['impact']}): {node['html'][:160]} {node['failureSummary'][:200]}"
+            for fault in found["violations"]
+            if fault["impact"] in ("serious", "critical")
+            for node in fault["nodes"]
+        ]
+
+    def is_clean(self) -> None:
+        """Nothing was loaded from another host, and nothing was complained about."""
+        assert self.elsewhere == []
+        assert self.complaints == []
+
+
+Opener = Callable[..., Visit]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's chromium, started once."""
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"there is no {CHROMIUM}")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser: Browser) -> Iterator[Opener]:
+    """Opens a page on a site, signed in with a role; theme, width. At the end every page must have been clean."""
+    contexts: list[BrowserContext] = []
+    visits: list[Visit] = []
+
+    def make(site: Site, role: Role | None = Role.ENGINEER, *, theme: str = "light", phone: bool = False, lenient: bool = False) -> Visit:
+        size = PHONE if phone else DESK
+        context = browser.new_context(
+            viewport=size,  # type: ignore[arg-type]  # a TypedDict
+            color_scheme="dark" if theme == "dark" else "light",
+            timezone_id="Europe/Zurich",
+            locale="en-GB",
+            reduced_motion="reduce",
+        )
+        contexts.append(context)
+        site.closing.callback(_close, context)
+        if role is not None:
+            secret, _ = site.store.accounts.open_session(site.store.accounts.by_name(role.value).id)
+            context.add_cookies([{"name": COOKIE, "value": secret, "url": site.address, "httpOnly": True}])
+        page = context.new_page()
+        page.set_default_timeout(BOUND_MS)
+        visit = Visit(page=page, site=site)
+        host = urlsplit(site.address).netloc
+
+        def asked(request: Request) -> None:
+            target = urlsplit(request.url)
+            if target.scheme in ("http", "https", "ws", "wss") and target.netloc != host:
+                visit.elsewhere.append(request.url)
+
+        def said(message: ConsoleMessage) -> None:
+            if message.type in ("error", "warning"):
+                visit.complaints.append(f"{message.type}: {message.text}")
+
+        page.on("request", asked)
+        page.on("console", said)
+        page.on("pageerror", lambda error: visit.complaints.append(f"error: {error}"))
+        if not lenient:
+            visits.append(visit)
+        return visit
+
+    yield make
+    for visit in visits:
+        visit.is_clean()
+    for context in contexts:
+        _close(context)
+
+
+@pytest.fixture
+def visit(opened: Opener, quiet_site: Site) -> Callable[..., Visit]:
+    """Opens a page on the site for tests that only look."""
+
+    def make(role: Role | None = Role.ENGINEER, **kind: Any) -> Visit:
+        return opened(quiet_site, role, **kind)
+
+    return make
+
+
+def _close(context: BrowserContext) -> None:
+    with contextlib.suppress(Error):  # it is closed already
+        context.close()

@@ -1,0 +1,295 @@
+"""What does an engineer do with campaigns in the browser, and does the page keep up with what happens?"""
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Dialog, Page, expect
+
+from rackproof.model.campaign import CampaignState
+from rackproof.model.service import Role
+from rackproof.model.verdict import Verdict
+from tests.browser.conftest import BOUND_MS, THEMES, Opener, Visit
+from tests.browser.wire import Wire, wired
+from tests.integration.web.house import Site
+from tests.integration.web.seeds import Seeds, a_report
+from tests.integration.web.written import Run, held, plan_text, submitted
+
+PAGES = (
+    "/",
+    "/campaigns",
+    "/campaigns?verdict=INVALID",
+    "/campaigns?name=nothing+is+called+this",
+    "/campaigns/{passed}",
+    "/campaigns/{failed}/findings",
+    "/campaigns/{resumed}/trials",
+    "/campaigns/{invalid}/measurements?name=throughput",
+    "/campaigns/{passed}/provenance",
+    "/campaigns/{passed}/configurations",
+    "/campaigns/{resumed}/log",
+    "/campaigns/{running}",
+    "/campaigns/{waiting[0]}",
+    "/campaigns/{odd}",
+    "/campaigns/{passed}/trials/5",
+    "/campaigns/{invalid}/trials/3",
+)
+#: The shift of a layout that nobody sees.
+SHIFT_MAX = 0.01
+#: How long a connection is cut: long enough for the browser to try in vain.
+CUT_MS = 2500
+
+
+def running(site: Site) -> Run:
+    """The campaign that is half-way, in the hands of its worker."""
+    return held(site.store, site.seeds.running, site.seeds.incarnation)
+
+
+def addresses(seeds: Seeds) -> list[str]:
+    """The pages, with the campaigns that are there."""
+    names = ("passed", "failed", "resumed", "invalid", "running", "odd", "waiting")
+    return [path.format(**{name: getattr(seeds, name) for name in names}) for path in PAGES]
+
+
+def seqs(page: Page) -> list[int]:
+    """The events in the log, in the order in which they stand there."""
+    found: list[int] = page.evaluate("[...document.querySelectorAll('#log li')].map((line) => Number(line.dataset.seq))")
+    return found
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_no_page_has_a_serious_fault(visit: Callable[..., Visit], seeds: Seeds, theme: str) -> None:
+    opened = visit(theme=theme)
+    for path in addresses(seeds):
+        opened.go(path)
+        # In the dark only the colours are others.
+        assert opened.faults(*(("color-contrast",) if theme == "dark" else ())) == [], path
+
+
+def test_no_page_is_wider_than_a_phone(visit: Callable[..., Visit], seeds: Seeds) -> None:
+    opened = visit(phone=True)
+    for path in addresses(seeds):
+        page = opened.go(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
+@pytest.mark.parametrize("path", ["/", "/campaigns", "/campaigns/{running}", "/campaigns/{passed}"])
+def test_nothing_moves_once_it_is_drawn(visit: Callable[..., Visit], seeds: Seeds, path: str) -> None:
+    opened = visit()
+    opened.page.add_init_script(
+        "window.moved = 0; new PerformanceObserver((list) => { for (const one of list.getEntries()) window.moved += one.value; })"
+        ".observe({ type: 'layout-shift', buffered: true });"
+    )
+    page = opened.go(path.format(running=seeds.running, passed=seeds.passed))
+    page.wait_for_load_state("networkidle" if "running" not in path else "load")
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.moved") <= SHIFT_MAX
+
+
+def test_a_trial_is_seen_to_begin_and_to_end_within_a_second(opened: Opener, site: Site) -> None:
+    run = running(site)
+    page = opened(site).go(f"/campaigns/{run.campaign}")
+    expect(page.locator("#connection")).to_have_text("live")
+    fifth = page.locator('#grid [data-trial="5"]')
+    expect(fifth).to_have_class(re.compile("v-now"))
+    begun = time.monotonic()
+    run.end(5)
+    expect(fifth).to_have_class(re.compile("v-PASS"), timeout=1000)
+    expect(page.locator("#log li").last).to_contain_text("trial ended")
+    assert time.monotonic() - begun < 3  # what it was to write, and to look
+    run.start(6)
+    expect(page.locator('#grid [data-trial="6"]')).to_have_class(re.compile("v-now"))
+    expect(page.locator("#standing")).to_contain_text("Trial 6 of 10")
+    expect(page.locator("#standing")).to_contain_text("5 valid")
+    run.end(6, late=True)
+    expect(page.locator('#grid [data-trial="6"]')).to_have_text("?")
+    expect(page.locator("#standing")).to_contain_text("1 INVALID")
+    # The chart has grown by what the trial measured.
+    expect(page.locator("#points [role=img]").nth(1)).to_have_attribute("aria-label", re.compile("WRR.*: 4 points"), timeout=BOUND_MS)
+
+
+def test_after_a_cut_nothing_is_missing_and_nothing_is_there_twice(opened: Opener, site: Site) -> None:
+    run = running(site)
+    with wired(site.address) as wire:
+        # A browser complains about a connection that is cut: that is no fault of the page.
+        page = opened(replace(site, address=wire.address), lenient=True).go(f"/campaigns/{run.campaign}")
+        _through_a_cut(page, wire, run)
+        assert seqs(page) == [event.seq for event in site.store.events(run.campaign)]
+
+
+def _through_a_cut(page: Page, wire: Wire, run: Run) -> None:
+    expect(page.locator("#connection")).to_have_text("live")
+    loaded = page.evaluate("performance.timeOrigin")
+    run.end(5)
+    expect(page.locator('#grid [data-trial="5"]')).to_have_class(re.compile("v-PASS"))
+    wire.cut()
+    expect(page.locator("#connection")).to_contain_text("the connection is cut")
+    for index in (6, 7, 8):
+        run.trial(index, late=index == 7)
+    page.wait_for_timeout(CUT_MS)
+    expect(page.locator('#grid [data-trial="8"]')).to_have_class("cell v-none")
+    wire.mend()
+    expect(page.locator("#connection")).to_have_text("live")
+    expect(page.locator('#grid [data-trial="8"]')).to_have_class(re.compile("v-PASS"))
+    expect(page.locator('#grid [data-trial="7"]')).to_have_class(re.compile("v-INVALID"))
+    expect(page.locator("#standing")).to_contain_text("7 valid")
+    run.trial(9)
+    expect(page.locator('#grid [data-trial="9"]')).to_have_class(re.compile("v-PASS"))
+    assert page.evaluate("performance.timeOrigin") == loaded
+
+
+def test_the_end_of_a_campaign_is_seen_without_a_reload(opened: Opener, site: Site) -> None:
+    run = running(site)
+    page = opened(site).go(f"/campaigns/{run.campaign}")
+    expect(page.locator("#connection")).to_have_text("live")
+    run.end(5)
+    for index in (6, 7, 8, 9, 10):
+        run.trial(index)
+    assert run.conclude() is Verdict.PASS
+    expect(page.locator("#standing .callout")).to_contain_text("PASS Every criterion holds")
+    expect(page.locator("#actions")).not_to_contain_text("Cancel")
+    expect(page.locator("#connection")).to_have_text("")
+    a_report(site.store, site.settings, run.campaign)
+    page.reload()
+    expect(page.get_by_role("link", name="Report (PDF)")).to_have_attribute("href", f"/api/v1/campaigns/{run.campaign}/report.pdf")
+
+
+def test_an_engineer_cancels_a_campaign_and_goes_on_with_it(opened: Opener, site: Site) -> None:
+    waiting = site.seeds.waiting[1]
+    page = opened(site).go(f"/campaigns/{waiting}")
+    page.get_by_text("Cancel", exact=True).click()
+    page.get_by_label("Why").fill("the switch is needed elsewhere")
+    page.get_by_role("button", name="Cancel the campaign").click()
+    expect(page.locator("#standing .callout")).to_contain_text("ABORTED")
+    expect(page.locator("#standing")).to_contain_text("cancelled by engineer: the switch is needed elsewhere")
+    page.get_by_role("button", name="Go on: 20 trials left").click()
+    expect(page.locator("#standing")).to_contain_text("in line")
+    assert site.store.browse.campaign(waiting).state is CampaignState.PENDING
+
+
+def test_an_engineer_retries_what_gave_no_valid_result(opened: Opener, site: Site) -> None:
+    seeds = site.seeds
+    page = opened(site).go(f"/campaigns/{seeds.invalid}")
+    asked: list[str] = []
+
+    def refuse(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.dismiss()
+
+    page.once("dialog", refuse)
+    page.get_by_role("button", name="Retry 2 trials").click()
+    assert asked == ["2 trials gave no valid result. Forget what they gave, and measure them again?"]
+    assert site.store.browse.campaign(seeds.invalid).state is CampaignState.DONE
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Retry 2 trials").click()
+    expect(page.locator("#standing")).to_contain_text("2 to run")
+    expect(page.locator('#grid [data-trial="3"]')).to_have_class(re.compile("v-none"))
+    assert site.store.browse.campaign(seeds.invalid).state is CampaignState.PENDING
+
+
+def test_a_report_is_asked_for_and_is_there_when_a_worker_has_written_it(opened: Opener, site: Site) -> None:
+    failed = site.seeds.failed
+    page = opened(site).go(f"/campaigns/{failed}")
+    page.get_by_text("More", exact=True).click()
+    page.get_by_role("button", name="Make the report").click()
+    expect(page.locator("#notices")).to_contain_text("A worker has been asked for the report.")
+    job = site.store.jobs.take(site.seeds.incarnation, ["bench"])
+    assert job is not None
+    assert (job.kind, job.campaign) == ("report", failed)
+    a_report(site.store, site.settings, failed)
+    site.store.jobs.done(job.id, site.seeds.incarnation, {})
+    expect(page.locator("#notices")).to_contain_text("The report is ready.")
+    address = page.get_by_role("link", name="Report (PDF)").get_attribute("href")
+    answer = page.request.get(f"{site.address}{address}")
+    assert answer.headers["content-type"] == "application/pdf"
+    assert answer.body().startswith(b"%PDF-")
+
+
+def test_a_priority_that_cannot_be_is_refused_where_it_is_typed(opened: Opener, site: Site) -> None:
+    waiting = site.seeds.waiting[1]
+    page = opened(site, lenient=True).go(f"/campaigns/{waiting}")
+    page.get_by_text("Priority 0").click()
+    field = page.get_by_label("Priority", exact=True)
+    field.evaluate("(input) => input.removeAttribute('max')")
+    field.fill("5000")
+    page.get_by_role("button", name="Set").click()
+    expect(page.locator("#priority-help")).to_contain_text("found 5000")
+    field.fill("9")
+    page.get_by_role("button", name="Set").click()
+    expect(page.get_by_text("Priority 9")).to_be_visible()
+    assert site.store.browse.campaign(waiting).priority == 9
+
+
+def test_a_list_that_is_filtered_is_a_link(visit: Callable[..., Visit], seeds: Seeds) -> None:
+    page = visit().go("/campaigns")
+    page.get_by_label("Verdict").select_option("INVALID")
+    expect(page.locator("#list tbody tr")).to_have_count(1)
+    expect(page).to_have_url(re.compile(r"/campaigns\?verdict=INVALID$"))
+    page.get_by_role("searchbox", name="Name").fill("busy")
+    expect(page).to_have_url(re.compile(r"name=busy&verdict=INVALID$"))
+    page.reload()
+    expect(page.locator("#list tbody tr")).to_have_count(1)
+    expect(page.get_by_role("searchbox", name="Name")).to_have_value("busy")
+    page.get_by_role("searchbox", name="Name").fill("nothing is called this")
+    expect(page.locator("#list")).to_contain_text("No campaign is like that")
+    page.go_back()
+    expect(page.locator("#list tbody tr")).to_have_count(1)
+
+
+def test_every_frame_of_a_trial_can_be_looked_at_closely(visit: Callable[..., Visit], seeds: Seeds) -> None:
+    page = visit().go(f"/campaigns/{seeds.passed}/trials/5")
+    said = page.locator("#samples-said")
+    expect(said).to_contain_text("frames, 0 s to")
+    whole = said.inner_text()
+    with page.expect_response(re.compile(r"samples\.json\?.*from=")) as answer:
+        page.get_by_role("button", name="Zoom in").click()
+    part: dict[str, Any] = answer.value.json()
+    assert part["to"] - part["from"] == pytest.approx(part["until"] / 2)
+    expect(said).not_to_have_text(whole)
+    expect(page).to_have_url(re.compile(r"\?from=.*&to="))
+    page.reload()
+    expect(said).not_to_have_text(whole)
+    box = page.locator("#samples .u-over").bounding_box()
+    assert box is not None
+    with page.expect_response(re.compile(r"samples\.json\?.*from=")) as closer:
+        page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 50)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 60, steps=4)
+        page.mouse.up()
+    found: dict[str, Any] = closer.value.json()
+    assert found["to"] - found["from"] == pytest.approx((part["to"] - part["from"]) / 5, rel=0.05)
+    page.get_by_role("button", name="All").click()
+    expect(said).to_have_text(whole)
+
+
+def test_a_point_of_a_chart_says_what_it_is_and_leads_to_its_trial(visit: Callable[..., Visit], seeds: Seeds) -> None:
+    page = visit().go(f"/campaigns/{seeds.passed}?quantity=delay.p50&of=queue")
+    chart = page.locator("#points figure").first.locator(".u-over")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box is not None
+    tip = chart.locator(".tip")
+    for step in range(1, 40):
+        page.mouse.move(box["x"] + box["width"] * 0.05, box["y"] + box["height"] * step / 40)
+        if tip.is_visible():
+            break
+    expect(tip).to_contain_text(re.compile(r"queue \d: [\d.]+ µs.*n \d+.*trial 1", re.DOTALL))
+    page.mouse.down()
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(rf"/campaigns/{seeds.passed}/trials/1$"))
+
+
+def test_a_viewer_can_do_nothing_but_look(visit: Callable[..., Visit], seeds: Seeds) -> None:
+    page = visit(Role.VIEWER).go(f"/campaigns/{seeds.running}")
+    expect(page.locator("#actions")).to_contain_text("More")
+    for word in ("Cancel", "Again", "New campaign", "Make the report"):
+        assert page.get_by_text(word, exact=True).count() == 0
+
+
+def test_a_campaign_that_is_submitted_elsewhere_appears_on_the_home_page(opened: Opener, site: Site) -> None:
+    page = opened(site).go("/")
+    run = submitted(site.store, plan_text("Came while somebody looked"), owner="ada")
+    expect(page.locator("#now")).to_contain_text("Came while somebody looked")
+    expect(page.locator("#now a", has_text="Came while")).to_have_attribute("href", f"/campaigns/{run.campaign}")

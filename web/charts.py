@@ -1,0 +1,92 @@
+"""How does a quantity become charts? One for each setup, a series for each queue, a point with its interval for each trial."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rackproof.store.pages_campaigns import Point, Quantity
+from web.points import axes, named, title
+from web.words import subject, unit
+
+#: A page shows no more charts than a person can compare.
+PANELS_MAX = 24
+#: What is looked at first, where a campaign has it.
+_FIRST = ("throughput", "delay.p50", "delay.mean")
+
+
+def chosen(quantities: Sequence[Quantity], name: str, of: str | None) -> Quantity | None:
+    """The quantity that an address names, else the one that says most; None where there is none. of: "" for the whole trial."""
+    of_name = [one for one in quantities if one.name == name] or [one for first in _FIRST for one in quantities if one.name == first]
+    return next(
+        (one for one in of_name if one.of == of),
+        next((one for one in of_name if one.of == "queue"), of_name[0] if of_name else next(iter(quantities), None)),
+    )
+
+
+def panels(quantity: Quantity, points: Sequence[Point], sweep: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The charts as plain data: infinite numbers are null and said to be infinite.
+
+    sweep: the points of all trials. What has not run yet has its chart and its place on the axis, so that nothing moves when it ends.
+    """
+    found = axes(sweep)
+    across = found.across
+    drawn: dict[str, dict[str, list[dict[str, Any]]]] = {title(point, found.down): {} for point in sweep}
+    ends = [float(point[across]) for point in sweep] if across is not None else [1.0, float(len(sweep))]
+    labels: dict[str, str | None] = {}
+    for point in points:
+        label = subject(point.subject) or "all"
+        labels.setdefault(label, point.subject.get("queue"))
+        at = float(point.point[across]) if across is not None else float(point.trial)
+        drawn.setdefault(title(point.point, found.down), {}).setdefault(label, []).append({"x": at, **_plain(point)})
+    name, of = named(across) if across is not None else ("trial", "")
+    return {
+        "name": quantity.name,
+        "unit": unit(quantity.unit),
+        "x": {"name": name, "unit": of, "from": min(ends, default=0.0), "to": max(ends, default=1.0)},
+        "left_out": max(0, len(drawn) - PANELS_MAX),
+        "panels": [
+            {
+                "title": panel,
+                "series": [
+                    {"label": label, "queue": int(queue) if (queue := labels[label] or "").isdecimal() else None, "points": of_label}
+                    for label, of_label in series.items()
+                ],
+            }
+            for panel, series in list(drawn.items())[:PANELS_MAX]
+        ],
+    }
+
+
+def curves(found: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """The curves of a trial, those of one name in one chart."""
+    charts: dict[str, dict[str, Any]] = {}
+    for curve in found:
+        x, y = {"name": curve.x_name, "unit": unit(curve.x_unit)}, {"name": curve.y_name, "unit": unit(curve.y_unit)}
+        chart = charts.setdefault(curve.name, {"name": curve.name, "x": x, "y": y, "series": []})
+        queue = str(curve.subject.get("queue", ""))
+        ends = zip(curve.x, curve.y, strict=True)
+        chart["series"].append(
+            {
+                "label": subject(curve.subject) or "all",
+                "queue": int(queue) if queue.isdecimal() else None,
+                "n": curve.n,
+                "points": [[x, y] for x, y in ends if math.isfinite(x) and math.isfinite(y)],
+            }
+        )
+    return list(charts.values())
+
+
+def _plain(point: Point) -> dict[str, Any]:
+    return {
+        "y": _finite(point.value),
+        "infinite": math.isinf(point.value),
+        "low": None if point.low is None else _finite(point.low),
+        "high": None if point.high is None else _finite(point.high),
+        "n": point.n,
+        "trial": point.trial,
+        "verdict": point.verdict.value,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,126 @@
+"""Which testbeds are there, who has them, and are they well?"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from api.identity import GuardedRoute, needs
+from api.wiring import BIGINT_MAX, TheStore
+from rackproof.errors import PlanError
+from rackproof.model.service import Role, TestbedState
+from rackproof.store import Store
+from rackproof.store import cron as crons
+from rackproof.store.browse_rows import CampaignFilter
+from rackproof.store.queue import Place
+from web.cronwords import in_words
+from web.lane import lane
+from web.rendering import page
+from web.suites import described
+
+router = APIRouter(route_class=GuardedRoute, dependencies=[needs(Role.VIEWER)])
+
+#: Whose the campaigns of health checks are.
+CHECKS = "health check"
+HISTORY = 15
+LANE = timedelta(hours=12)
+
+Name = Annotated[str, Path(max_length=200)]
+Before = Annotated[int | None, Query(ge=1, le=BIGINT_MAX)]
+
+
+@router.get("/testbeds")
+def every(request: Request, store: TheStore) -> Response:
+    return page(request, "testbeds.html.j2", **_all(store))
+
+
+@router.get("/parts/testbeds")
+def every_part(request: Request, store: TheStore) -> Response:
+    """What changes by itself."""
+    return page(request, "part_testbeds.html.j2", **_all(store))
+
+
+@router.get("/testbeds/{name}")
+def one(request: Request, store: TheStore, name: Name, before: Before = None) -> Response:
+    found = store.testbeds.get(name)
+    checks = store.browse.campaigns(CampaignFilter(testbed=name, owner=CHECKS), before=before, limit=HISTORY + 1)
+    return page(
+        request,
+        "testbed.html.j2",
+        testbed=found,
+        limits=_limits(found.limits or {}),
+        checks=checks[:HISTORY],
+        following=checks[HISTORY - 1].id if len(checks) > HISTORY else None,
+        golden=described(found.golden_plan) if found.golden_plan is not None else None,
+        golden_words=in_words(found.golden_cron or ""),
+        golden_due=_due(found.golden_cron, found.golden_zone),
+        past=store.reservations.list(name, past=True)[:5],
+        offline=TestbedState.OFFLINE,
+        **_now(store, name),
+    )
+
+
+@router.get("/testbeds/{name}/now")
+def now(request: Request, store: TheStore, name: Name) -> Response:
+    """Who has it, who waits, who keeps it: what changes by itself."""
+    return page(request, "part_testbed.html.j2", testbed=store.testbeds.get(name), offline=TestbedState.OFFLINE, **_now(store, name))
+
+
+def _all(store: Store) -> dict[str, Any]:
+    places = store.queue.forecast()
+    found = store.testbeds.list()
+    return {
+        "testbeds": found,
+        "now_on": {place.testbed: place for place in places if place.position == 0},
+        "waiting": {bed.name: [place for place in places if place.testbed == bed.name and place.position > 0] for bed in found},
+        "checks": {
+            bed.name: store.browse.campaign(bed.golden_campaign_id) if bed.golden_campaign_id is not None else None for bed in found
+        },
+        "workers": store.workers.list(),
+    }
+
+
+def _now(store: Store, name: str) -> dict[str, Any]:
+    places: list[Place] = store.queue.forecast(name)
+    moment = datetime.now(UTC)
+    return {
+        "places": places,
+        "reservations": store.reservations.list(name),
+        "lane": lane(places, moment, LANE),
+        "lane_hours": int(LANE.total_seconds() // 3600),
+    }
+
+
+def _due(cron: str | None, zone: str) -> datetime | None:
+    try:
+        return crons.upcoming(cron, zone, datetime.now(UTC), 1)[0] if cron is not None else None
+    except (PlanError, ValueError, IndexError):
+        return None
+
+
+def _limits(limits: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a testbed can carry, flat and in words."""
+    found = []
+    for key, value in limits.items():
+        if isinstance(value, dict):
+            found += [(f"{_words(key)}, {name}", _said(key, inner)) for name, inner in value.items()]
+        else:
+            found.append((_words(key), _said(key, value)))
+    return found
+
+
+def _words(key: str) -> str:
+    for suffix in ("_fps", "_bps_max", "_bps", "_max"):
+        key = key.removesuffix(suffix)
+    return key.replace("_", " ")
+
+
+def _said(key: str, value: object) -> str:
+    if isinstance(value, int | float) and "bps" in key:
+        return f"{value / 1e9:g} Gbit/s" if value >= 1e9 else f"{value / 1e6:g} Mbit/s"
+    if isinstance(value, int | float) and key.endswith("fps"):
+        return f"{value:,.0f} frames/s".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return f"no: {value}" if value and key == "device_models" else "yes" if key == "device_models" else str(value)

@@ -1,0 +1,135 @@
+"""How do a million raw samples become a chart? The least and the largest delay of each stream in each of so many spans of time.
+
+Nothing is left out: whatever is extreme within a span is at one of its two ends. What was read is kept for a while, because who looks at
+samples zooms.
+"""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rackproof.errors import StoreError
+
+POINTS_MAX = 4000
+#: So many samples are kept in memory, over all trials: 16 bytes each.
+_KEPT_ROWS = 12_000_000
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stream:
+    """The frames of a stream in order of arrival: when they came [s after the first frame of all], and their delay [us]."""
+
+    number: int
+    at_s: Floats
+    delay_us: Floats
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delays:
+    """The delays of a trial's frames, by stream."""
+
+    streams: tuple[Stream, ...]
+    rows: int
+    until_s: float
+
+    def between(self, start_s: float, end_s: float, points: int) -> Mapping[str, Any]:
+        """For a chart: where each span begins, and the least and largest delay of each stream in it; null where it has no frame."""
+        edges = np.linspace(start_s, end_s, points + 1)
+        streams = []
+        for stream in self.streams:
+            places = np.searchsorted(stream.at_s, edges)
+            # The last span has its end too.
+            places[-1] = np.searchsorted(stream.at_s, end_s, side="right")
+            counts = np.diff(places)
+            filled = np.flatnonzero(counts)
+            least: list[float | None] = [None] * points
+            largest: list[float | None] = [None] * points
+            if len(filled):
+                starts = places[:-1][filled]
+                # reduceat runs from each start to the next one, and the last to the end of what it is given.
+                values = stream.delay_us[: places[-1]]
+                for into, found in ((least, np.minimum.reduceat(values, starts)), (largest, np.maximum.reduceat(values, starts))):
+                    for place, value in zip(filled.tolist(), found.round(3).tolist(), strict=True):
+                        into[place] = value
+            streams.append({"stream": stream.number, "frames": int(counts.sum()), "least": least, "largest": largest})
+        return {
+            "from": start_s,
+            "to": end_s,
+            "until": self.until_s,
+            "rows": self.rows,
+            "at": ((edges[:-1] + edges[1:]) / 2).round(9).tolist(),
+            "unit": "us",
+            "streams": streams,
+        }
+
+
+class Shelf:
+    """What was read lately. Threads may share one; files are known by their hash, so none is ever out of date."""
+
+    def __init__(self, rows_max: int = _KEPT_ROWS) -> None:
+        self._rows_max = rows_max
+        self._kept: OrderedDict[str, Delays] = OrderedDict()
+        self._lock = threading.Lock()
+        # Two who ask for the same file at the same moment read it once; reading is what takes memory, so it is one file at a time.
+        self._reading = threading.Lock()
+
+    def get(self, path: Path, sha256: str) -> Delays:
+        """The delays in a file of samples. Raises StoreError."""
+        found = self._find(sha256)
+        if found is not None:
+            return found
+        with self._reading:
+            found = self._find(sha256)
+            if found is None:
+                found = read(path, sha256)
+                self._keep(sha256, found)
+        return found
+
+    def _find(self, sha256: str) -> Delays | None:
+        with self._lock:
+            found = self._kept.get(sha256)
+            if found is not None:
+                self._kept.move_to_end(sha256)
+            return found
+
+    def _keep(self, sha256: str, delays: Delays) -> None:
+        with self._lock:
+            self._kept[sha256] = delays
+            while len(self._kept) > 1 and sum(one.rows for one in self._kept.values()) > self._rows_max:
+                self._kept.popitem(last=False)
+
+
+def read(path: Path, sha256: str) -> Delays:
+    """The delays in a file of samples. Raises StoreError where it cannot be read, or is not what was written."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with path.open("rb") as source:
+            found = hashlib.file_digest(source, "sha256").hexdigest()
+        if found != sha256:
+            raise StoreError(f"the samples in {path.name} were changed: expected SHA-256 {sha256}, found {found}")
+        table = pq.read_table(path, columns=["tx_ns", "rx_ns", "stream"])
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(f"the samples in {path.name} could not be read: {error}") from error
+    sent, received, stream = (table.column(name).to_numpy() for name in ("tx_ns", "rx_ns", "stream"))
+    if not len(received):
+        return Delays(streams=(), rows=0, until_s=0.0)
+    at_s = (received - received[0]) / 1e9
+    delay_us = (received - sent) / 1e3
+    order = np.argsort(stream, kind="stable")
+    numbers, starts = np.unique(stream[order], return_index=True)
+    streams = tuple(
+        Stream(number=int(number), at_s=np.maximum.accumulate(at_s[rows]), delay_us=delay_us[rows])
+        for number, rows in zip(numbers, np.split(order, starts[1:]), strict=True)
+    )
+    return Delays(streams=streams, rows=len(received), until_s=float(at_s.max()))

@@ -15,7 +15,6 @@ from rackproof.model.trial import Observation, Trial, TrialResult
 from rackproof.ports import Limits, Rig
 from reports.document import Section, Table
 
-
 #: A plan stands for at most so many trials: a campaign of a week at half a minute each.
 TRIALS_MAX = 20_000
 

@@ -22,6 +22,7 @@ from api.schemas.lab import (
 )
 from api.wiring import Number, TheStore
 from rackproof.model.service import Role
+from rackproof.store.cron import check
 
 router = APIRouter(tags=["testbeds"], route_class=GuardedRoute)
 
@@ -60,6 +61,7 @@ def set_testbed_health_check(store: TheStore, who: Admin, testbed: Name, asked: 
         planned = plans.read(asked.plan.encode(), "the health check's plan").plan.testbed
         if planned != testbed:
             raise Refusal(422, f"expected a plan for the testbed {testbed}, found one for {planned}", kind="request")
+        check(asked.cron or "", asked.zone, "the health check")
     with who.does(store, "testbed.health_check", f"testbed {testbed}", cron=asked.cron, zone=asked.zone):
         store.testbeds.set_golden(testbed, asked.plan, asked.cron, asked.zone)
     return Testbed.model_validate(store.testbeds.get(testbed))

@@ -11,12 +11,12 @@ from types import FrameType
 
 import uvicorn
 
-from web.site import create_site
 from rackproof.errors import RackproofError
 from rackproof.logs import configure
 from rackproof.settings import Settings
 from rackproof.store import Store
 from rackproof.supervisor import READY
+from web.site import create_site
 
 #: Requests that are under way have so long to end [s]; streams of events are ended at once.
 _GRACE_S = 3

@@ -100,7 +100,7 @@ class BrowseResults:
 
     def trial_samples(self, campaign: int, index: int) -> SamplesPlace:
         """Where the samples of a trial are. Raises NotFound."""
-        columns = (_trial.samples_path, _trial.samples_sha256, _trial.samples_rows, schema.Campaign.samples_gone)
+        columns = (_trial.samples_path, _trial.samples_sha256, _trial.samples_rows, _trial.ended, schema.Campaign.samples_gone)
         query = select(*columns).join_from(_trial, schema.Campaign).where(_trial.campaign_id == campaign, _trial.index == index)
         with self._transactions.step(f"trial {index} of campaign {campaign} could not be read") as connection:
             row = connection.execute(query).one_or_none()
@@ -109,7 +109,9 @@ class BrowseResults:
         file = None
         if row.samples_path is not None:
             file = SamplesFile(path=row.samples_path, sha256=row.samples_sha256, rows=row.samples_rows)
-        return SamplesPlace(file=file, gone=row.samples_gone)
+        # What was measured again after retention had removed the samples has new ones.
+        gone = row.samples_gone if row.ended is None or row.samples_gone is None or row.ended <= row.samples_gone else None
+        return SamplesPlace(file=file, gone=gone)
 
     def measurements(
         self, campaign: int, *, after: tuple[int, int] = (0, -1), limit: int = 200, name: str | None = None

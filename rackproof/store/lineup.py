@@ -118,12 +118,17 @@ def _beds(connection: Connection) -> tuple[dict[str, Bed], frozenset[int]]:
         name for row in connection.execute(select(Worker.incarnation, Worker.testbeds)) if row.incarnation in alive for name in row.testbeds
     }
     beds, checks = {}, set()
-    for row in connection.execute(select(Testbed.name, Testbed.resources, Testbed.state, Testbed.reason, Testbed.golden_campaign_id)):
+    over = Campaign.state.in_((CampaignState.DONE, CampaignState.FAILED, CampaignState.ABORTED))
+    unjudged = over & Testbed.golden_judged.is_distinct_from(Testbed.golden_campaign_id)
+    columns = (Testbed.name, Testbed.resources, Testbed.state, Testbed.reason, Testbed.golden_campaign_id, unjudged.label("unjudged"))
+    for row in connection.execute(select(*columns).join(Campaign, Campaign.id == Testbed.golden_campaign_id, isouter=True)):
         closed = ""
         if row.name not in served:
             closed = f"a worker that serves testbed {row.name}"
         elif row.state != TestbedState.ONLINE:
             closed = f"{OFFLINE}: {row.reason}" if row.reason else OFFLINE
+        elif row.unjudged:
+            closed = "the judgement of its health check"
         beds[row.name] = Bed(name=row.name, resources=frozenset(row.resources), closed=closed)
         if row.golden_campaign_id is not None:
             checks.add(row.golden_campaign_id)

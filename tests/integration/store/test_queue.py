@@ -221,6 +221,13 @@ def test_an_offline_testbed_waits_except_for_its_health_check(store: Store, subm
     store.testbeds.announce("one", "nothing", ["a"])  # a worker that starts again changes nothing about that
     assert store.leases.dispatch(me, ["one"]).lease is None
     store.testbeds.set_state("one", TestbedState.ONLINE, "")
+    # Nothing starts before it is known what the check found.
+    assert store.leases.dispatch(me, ["one"]).lease is None
+    place = store.queue.place(campaign)
+    assert place is not None
+    assert place.waits_for == "the judgement of its health check"
+    with store.transactions.step("test") as connection:
+        connection.execute(text("UPDATE testbeds SET golden_judged = golden_campaign_id"))
     lease = store.leases.dispatch(me, ["one"]).lease
     assert lease is not None
     assert lease.campaign == campaign

@@ -143,5 +143,5 @@ def test_a_plan_of_too_many_trials_is_refused_before_it_is_expanded() -> None:
     weighted = {"discipline": "wrr-bytes", "weights": [0.25, 0.25, 0.25, 0.25]}
     small: dict[str, Any] = {"devices": ["reference"], "disciplines": ["strict-priority", weighted], "repetitions": 100, "expect": []}
     assert plan(load__per_sender_mbps=loads[:100], **small).repetitions == 100
-    with pytest.raises(ValidationError, match="at most 20000 trials in all .*found 20200"):
+    with pytest.raises(ValidationError, match=r"at most 20000 trials in all .*found 20200"):
         plan(load__per_sender_mbps=loads, **small)

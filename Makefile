@@ -24,13 +24,16 @@ unexport PYTHONPATH PYTHONHOME
 CARGO := cargo
 CARGO_IN_NATIVE := --manifest-path native/Cargo.toml --locked
 
-.PHONY: help setup demo test check lint test-python test-native bench chaos fmt lock clean hooks doctor
+.PHONY: help setup demo up test check lint test-python test-native bench chaos fmt lock clean hooks doctor
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup ## measure two kinds of switch on the virtual bench and write the report
 	@$(BIN)/rackproof run testplans/switch_qos/demo.yaml
+
+up: setup ## the service on this machine: pages, API, a worker with the virtual bench
+	@$(BIN)/rackproof up
 
 test: lint test-native test-python ## everything that CI runs
 

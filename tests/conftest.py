@@ -24,6 +24,11 @@ _TEMPLATE = "template_of_tests"
 _numbers = itertools.count(1)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The browser comes last: while it is open, its event loop runs in this thread, and other tests have loops of their own."""
+    items.sort(key=lambda item: "tests/browser/" in item.nodeid)
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the settings of whoever runs it, or writes where that person keeps results."""

@@ -51,7 +51,7 @@ def test_campaigns_are_filtered(viewer: httpx.Client, seeds: Seeds) -> None:
         "verdict=FAIL": ["done"],
         "verdict=PASS": [],
         "kind=switch-qos": ["waiting", "done"],
-        "kind=nothing": [],
+        "kind=no-such-kind": [],
         "owner=ada": ["waiting"],
         "testbed=bench&name=ONE": ["waiting", "done"],
         "name=%25": [],
@@ -117,7 +117,7 @@ def test_what_is_not_there_is_not_found(viewer: httpx.Client, seeds: Seeds) -> N
         "/suite-runs/4711",
         "/testbeds/nowhere",
         "/queue?testbed=nowhere",
-        "/kinds/nothing",
+        "/kinds/no-such-kind",
         "/nothing",
     ):
         problem(viewer.get(path), 404)

@@ -3,12 +3,10 @@
 import json
 import os
 import re
-import signal
 import socket
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from email import message_from_bytes
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psutil
 import pytest
 from aiosmtpd.controller import Controller
 from pypdf import PdfReader
@@ -24,6 +21,7 @@ from pypdf import PdfReader
 from orchestrator.bench.leftovers import orphans
 from rackproof.store.embedded import stop_if_unused
 from tests.e2e.plans import ROOT, command, rackproof, write_plan
+from tests.e2e.serving import clean_environment, service, until, worker_of
 
 pytestmark = [pytest.mark.netns, pytest.mark.slow]
 
@@ -79,35 +77,6 @@ def webhook() -> Iterator[tuple[list[dict[str, Any]], str]]:
             server.shutdown()
 
 
-def until(what: Callable[[], Any], bound_s: float) -> Any:
-    end = time.monotonic() + bound_s
-    while not (found := what()):
-        assert time.monotonic() < end, f"it did not happen within {bound_s:.0f} s"
-        time.sleep(0.2)
-    return found
-
-
-@contextmanager
-def service(environment: dict[str, str], log: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """`rackproof up` on a free port, and its address."""
-    with log.open("w") as said, subprocess.Popen(command("up", "--port", "0"), env=environment, stderr=said, cwd=ROOT) as up:
-        try:
-            address = until(lambda: re.search(r"ready: (http://127\.0\.0\.1:\d+)", log.read_text()), 60)[1]
-            yield up, address
-        finally:
-            up.send_signal(signal.SIGTERM)
-            try:
-                up.wait(60)
-            except subprocess.TimeoutExpired:
-                up.kill()
-                raise
-
-
-def worker_of(up: "subprocess.Popen[bytes]") -> psutil.Process:
-    (found,) = [child for child in psutil.Process(up.pid).children() if "worker" in child.cmdline()]
-    return found
-
-
 def plans(folder: Path) -> tuple[list[str], dict[str, str]]:
     """Plans of the night, and the verdict that each must come to."""
     if LONG:
@@ -124,9 +93,8 @@ def plans(folder: Path) -> tuple[list[str], dict[str, str]]:
 
 def test_a_night_that_is_killed_once_ends_with_its_verdicts_one_digest_and_one_report_each(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RACKPROOF_")}
     with mail_server() as (mailbox, port), webhook() as (said, url):
-        environment = {**kept, "RACKPROOF_DATA_DIR": str(data), "RACKPROOF_SMTP_URL": f"smtp://127.0.0.1:{port}"}
+        environment = clean_environment(data, smtp_url=f"smtp://127.0.0.1:{port}")
         try:
             with service(environment, tmp_path / "log") as (up, address):
                 _night(up, address, environment, tmp_path, url)

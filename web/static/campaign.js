@@ -4,6 +4,8 @@
   const GLYPHS = { FAIL: "×", INVALID: "?", ABORTED: "–", TIMEOUT: "⋯", ERROR: "!" };
   const WHOLE = new Set(["campaign_started", "campaign_resumed", "campaign_ended", "queued", "adopted", "cancel_requested", "report_ready"]);
   const AGAIN_MS = 2000;
+  const REPORT_MS = 3000;
+  const REPORT_LOOKS = 100;
 
   /** Do something soon, and at most once in so many milliseconds. */
   function seldom(action, every) {
@@ -108,6 +110,13 @@
       }
     };
 
+    // The report is drawn after the end, and the stream has ended with it.
+    const awaited = (looks) => {
+      if (looks === 0 || document.querySelector('#actions a[href$="/report.pdf"]')) return;
+      actions();
+      setTimeout(awaited, REPORT_MS, looks - 1);
+    };
+
     // The stream was closed for good: because the campaign has ended, or because the service could not say so.
     const look = async () => {
       source?.close();
@@ -116,6 +125,7 @@
         if (campaign.ended && ["DONE", "FAILED", "ABORTED"].includes(campaign.state)) {
           said("", "");
           for (const part of [standing, actions, grid, charts]) part();
+          setTimeout(awaited, REPORT_MS, REPORT_LOOKS);
           return;
         }
       } catch (problem) {

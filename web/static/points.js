@@ -171,12 +171,21 @@
     } catch { /* the line of the connection says so, and the next trial's end asks again */ }
   }
 
-  if (root) {
-    if (root.dataset.quantity) load();
-    document.addEventListener("rackproof:measured", () => {
-      // The first trial's end tells what there is to choose from.
-      if (!root.dataset.quantity) location.reload(); else load();
-    });
+  // The first trial's end tells what there is to choose from: the choices come from the page as it is now.
+  async function begin() {
+    try {
+      const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+      const choices = page.querySelector(".charts .head");
+      const quantity = page.getElementById("points")?.dataset.quantity;
+      if (!quantity || !choices) return;
+      Object.assign(root.dataset, { quantity, of: page.getElementById("points").dataset.of });
+      document.querySelector(".charts .head").replaceWith(document.adoptNode(choices));
+      choose();
+    } catch { return; } // the next trial's end asks again
+    await load();
+  }
+
+  function choose() {
     const form = document.querySelector(".charts form");
     form?.addEventListener("change", (event) => {
       const of = form.elements.of;
@@ -187,5 +196,11 @@
       load();
     });
     form?.addEventListener("submit", (event) => event.preventDefault());
+  }
+
+  if (root) {
+    if (root.dataset.quantity) load();
+    document.addEventListener("rackproof:measured", () => { if (root.dataset.quantity) load(); else begin(); });
+    choose();
   }
 }

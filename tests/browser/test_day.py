@@ -20,10 +20,11 @@ PASSWORD = "three herons on one pond"
 LONG_MS = 120_000
 
 
-@pytest.fixture
-def page(tmp_path: Path, browser: Browser) -> Iterator[Page]:
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Page]:
     """A browser at the service, signed in as the first admin, whose account was made with the code that the service printed."""
-    data, log = tmp_path / "data", tmp_path / "log"
+    folder = tmp_path_factory.mktemp("day")
+    data, log = folder / "data", folder / "log"
     try:
         with service(clean_environment(data), log) as (_, address):
             context = browser.new_context(base_url=address, viewport={"width": 1360, "height": 900}, accept_downloads=True)

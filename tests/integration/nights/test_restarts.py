@@ -1,4 +1,4 @@
-"""Is no firing lost and none doubled when workers are killed at any moment? 60 rounds of two workers, 1,000 with RACKPROOF_LONG=1."""
+"""Is no firing lost and none doubled when workers are killed at any moment? 30 rounds of two workers, 1,000 with RACKPROOF_LONG=1."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from tests.integration.nights.suites import START, Clock, a_plan, a_schedule, a_
 
 # The fixture that hides the machine's settings from tests hides this one, too.
 LONG = os.environ.get("RACKPROOF_LONG") == "1"
-ROUNDS = 1000 if LONG else 60
+ROUNDS = 1000 if LONG else 30
 TRIALS = 10
 
 

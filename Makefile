@@ -24,7 +24,7 @@ unexport PYTHONPATH PYTHONHOME
 CARGO := cargo
 CARGO_IN_NATIVE := --manifest-path native/Cargo.toml --locked
 
-.PHONY: help setup demo up test check lint test-python test-native bench chaos fmt lock clean hooks doctor
+.PHONY: help setup demo up test check lint test-shared test-python test-native bench chaos fmt lock clean hooks doctor
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +35,9 @@ demo: setup ## measure two kinds of switch on the virtual bench and write the re
 up: setup ## the service on this machine: pages, API, a worker with the virtual bench
 	@$(BIN)/rackproof up
 
-test: lint test-native test-python ## everything that CI runs
+test: setup ## everything that CI runs
+	@$(MAKE) --no-print-directory --jobs=2 test-shared lint test-native
+	@echo "== pytest, what wants the machine for itself" && $(BIN)/python -m pytest $(SHARED:%=--ignore=%) $(PYTEST_ARGS)
 
 check: test ## the same as test
 
@@ -92,6 +94,12 @@ lint: setup ## ruff, mypy, import contracts, rustfmt, clippy
 
 test-native: setup ## the engine's own tests
 	@echo "== cargo test" && $(CARGO) test $(CARGO_IN_NATIVE) --quiet
+
+# Tests that measure nothing, and may run beside others.
+SHARED := tests/unit tests/integration/api tests/integration/accounts tests/integration/web
+
+test-shared: setup
+	@echo "== pytest, beside the other checks" && $(BIN)/python -m pytest $(SHARED) $(PYTEST_ARGS)
 
 test-python: setup ## pytest; PYTEST_ARGS narrows it down
 	@echo "== pytest" && $(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -1,6 +1,7 @@
 """An engineer's day against the real service: first account, a plan through the form, live on the bench, report, schedule."""
 
 import io
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -112,6 +113,7 @@ def _patiently(page: Page, ready: Callable[[], bool], looks: int) -> None:
     raise AssertionError("it did not happen in time")
 
 
+@pytest.mark.skipif(os.environ.get("RACKPROOF_LONG") != "1", reason="waits for a full minute; the night is tested end to end elsewhere")
 def test_a_suite_fires_by_itself(page: Page, tmp_path: Path) -> None:
     plan = write_plan(tmp_path, name="nightly", loads="12").read_text()
     answer = page.request.post(

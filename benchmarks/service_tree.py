@@ -56,7 +56,7 @@ class Service:
 
     def worker(self, name: str, *testbeds: str) -> "subprocess.Popen[bytes]":
         """A worker that serves testbeds where nothing is done."""
-        return self.launch("worker", "run", "--name", name, *(word for each in testbeds for word in ("--testbed", f"{each}=nothing")))
+        return self.launch("worker", "--name", name, *(word for each in testbeds for word in ("--testbed", f"{each}=nothing")))
 
     def api(self, port: int) -> "tuple[subprocess.Popen[bytes], str]":
         """The API, ready, and its address."""

@@ -6,7 +6,6 @@ from typing import Any
 
 from rackproof.errors import NotFound, RackproofError
 from rackproof.model.service import JobState, TestbedState
-from rackproof.ports import Limits
 from rackproof.store import Store
 from rackproof.store.jobs import Job
 from rackproof.store.testbeds import TestbedRecord
@@ -57,7 +56,7 @@ def foresee(store: Store, draft: Draft, rehearsal: int | None) -> Foresight:
     assert draft.kind is not None
     name = draft.plan.testbed
     testbed = _testbed(store, name)
-    limits = _limits(testbed)
+    limits = testbed.carries if testbed is not None else None
     refusals: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: Mapping[int, str] = {}
@@ -138,22 +137,6 @@ def _testbed(store: Store, name: str) -> TestbedRecord | None:
         return store.testbeds.get(name)
     except NotFound:
         return None
-
-
-def _limits(testbed: TestbedRecord | None) -> Limits | None:
-    if testbed is None or testbed.limits is None:
-        return None
-    plain: Mapping[str, Any] = testbed.limits
-    try:
-        return Limits(
-            send_fps=float(plain["send_fps"]),
-            receive_fps=float(plain["receive_fps"]),
-            link_rate_bps_max=dict(plain["link_rate_bps_max"]),
-            device_models=dict(plain["device_models"]),
-            options={model: frozenset(options) for model, options in plain["options"].items()},
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None  # published by a worker of another version
 
 
 def _unknown(testbed: TestbedRecord | None, name: str) -> str:

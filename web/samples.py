@@ -4,18 +4,17 @@ Nothing is left out: whatever is extreme within a span is at one of its two ends
 samples zooms.
 """
 
-import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rackproof.errors import StoreError
+from rackproof.model.campaign import SamplesFile
+from rackproof.store import samples
 
 POINTS_MAX = 4000
 #: So many samples are kept in memory, over all trials: 16 bytes each.
@@ -82,16 +81,16 @@ class Shelf:
         # Two who ask for the same file at the same moment read it once; reading is what takes memory, so it is one file at a time.
         self._reading = threading.Lock()
 
-    def get(self, path: Path, sha256: str) -> Delays:
+    def get(self, place: samples.Place, file: SamplesFile) -> Delays:
         """The delays in a file of samples. Raises StoreError."""
-        found = self._find(sha256)
+        found = self._find(file.sha256)
         if found is not None:
             return found
         with self._reading:
-            found = self._find(sha256)
+            found = self._find(file.sha256)
             if found is None:
-                found = read(path, sha256)
-                self._keep(sha256, found)
+                found = read(place, file)
+                self._keep(file.sha256, found)
         return found
 
     def _find(self, sha256: str) -> Delays | None:
@@ -108,20 +107,10 @@ class Shelf:
                 self._kept.popitem(last=False)
 
 
-def read(path: Path, sha256: str) -> Delays:
+def read(place: samples.Place, file: SamplesFile) -> Delays:
     """The delays in a file of samples. Raises StoreError where it cannot be read, or is not what was written."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with path.open("rb") as source:
-            found = hashlib.file_digest(source, "sha256").hexdigest()
-        if found != sha256:
-            raise StoreError(f"the samples in {path.name} were changed: expected SHA-256 {sha256}, found {found}")
-        table = pq.read_table(path, columns=["tx_ns", "rx_ns", "stream"])
-    except (OSError, pa.ArrowException) as error:
-        raise StoreError(f"the samples in {path.name} could not be read: {error}") from error
-    sent, received, stream = (table.column(name).to_numpy() for name in ("tx_ns", "rx_ns", "stream"))
+    columns = samples.columns(place, file, ("tx_ns", "rx_ns", "stream"))
+    sent, received, stream = columns["tx_ns"], columns["rx_ns"], columns["stream"]
     if not len(received):
         return Delays(streams=(), rows=0, until_s=0.0)
     at_s = (received - received[0]) / 1e9

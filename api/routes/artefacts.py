@@ -6,9 +6,9 @@ from fastapi import APIRouter, Header, Request, Response
 
 from api import files, junit, tables
 from api.identity import GuardedRoute, needs
-from api.problems import Refusal, responses
+from api.problems import responses
+from api.samples import stored
 from api.wiring import Number, TheSettings, TheStore, TrialIndex
-from rackproof.errors import NotFound
 from rackproof.model.service import Role
 from rackproof.store import samples
 from rackproof.store.browse_rows import TrialRow
@@ -33,19 +33,10 @@ def binary(media_type: str, description: str) -> dict[int | str, dict[str, Any]]
 )
 def get_samples(request: Request, store: TheStore, campaign: Number, index: TrialIndex, _range: RANGE = None) -> Response:
     """The raw samples of a trial as a Parquet file, whole or in part."""
-    trial = store.browse.trial_samples(campaign, index)
-    if trial.gone is not None:
-        raise Refusal(410, f"the samples of campaign {campaign} were removed at {trial.gone.isoformat(timespec='seconds')}")
-    if trial.file is None:
-        raise NotFound(f"trial {index} of campaign {campaign} has no samples")
-    place, path = store.samples_place, trial.file.path
-    try:
-        size = samples.size(place, path)
-    except NotFound:
-        raise NotFound(f"the samples of trial {index} of campaign {campaign} are not where they were stored") from None
-    read = files.of_parts(lambda first, count: samples.read_range(place, path, first, count))
+    file, size = stored(store, campaign, index)
+    read = files.of_parts(lambda first, count: samples.read_range(store.samples_place, file.path, first, count))
     name = f"campaign-{campaign}-trial-{index}.parquet"
-    return files.given(request, read, size=size, sha256=trial.file.sha256, media_type=tables.PARQUET, name=name)
+    return files.given(request, read, size=size, sha256=file.sha256, media_type=tables.PARQUET, name=name)
 
 
 @router.get(

@@ -54,7 +54,7 @@ def list_campaigns(
         parent=parent,
     )
     # One more than asked for: whether there is a next page is known without counting.
-    rows = store.browse.campaigns(wanted, before=place[0] if place else None, limit=limit + 1)
+    rows = store.browse.campaigns(wanted, place=place[0] if place else None, limit=limit + 1)
     following = encode(rows[limit - 1].id) if len(rows) > limit else None
     announce(request, response, following)
     return Page[CampaignSummary].model_construct(items=[summary(row) for row in rows[:limit]], next=following)

@@ -9,7 +9,7 @@ from api import plans
 from api.identity import GuardedRoute, Identity, needs
 from api.problems import responses
 from api.schemas.campaigns import PRIORITY_MAX, Clone, Submitted
-from api.wiring import Number, TheStore
+from api.wiring import BIGINT_MAX, Number, TheStore
 from rackproof.model.service import Role
 from rackproof.store import Store, idempotency
 from testplans.submission import Submission
@@ -28,6 +28,7 @@ Key = Annotated[
     ),
 ]
 Priority = Annotated[int, Query(ge=-PRIORITY_MAX, le=PRIORITY_MAX, description="Higher ones start first.")]
+Parent = Annotated[int | None, Query(ge=1, le=BIGINT_MAX, description="The campaign from whose plan this one was written.")]
 
 _CREATED: dict[int | str, dict[str, Any]] = {
     200: {"description": "This key was sent before: the campaign that it stands for.", "model": Submitted}
@@ -36,14 +37,23 @@ _CREATED: dict[int | str, dict[str, Any]] = {
 
 @router.post("/campaigns", status_code=201, responses={**_CREATED, **responses(401, 403, 404, 413, 415)}, openapi_extra=plans.BODY)
 def submit_campaign(
-    request: Request, response: Response, store: TheStore, who: Engineer, content: plans.PlanBytes, key: Key = None, priority: Priority = 0
+    request: Request,
+    response: Response,
+    store: TheStore,
+    who: Engineer,
+    content: plans.PlanBytes,
+    key: Key = None,
+    priority: Priority = 0,
+    parent: Parent = None,
 ) -> Submitted:
     """Put a plan into the queue of its testbed."""
-    digest = hashlib.sha256(f"submit {priority} ".encode() + content).hexdigest()
+    digest = hashlib.sha256(f"submit {priority} {parent} ".encode() + content).hexdigest()
     if key is not None and (known := idempotency.known(store.transactions, user=who.user.id, key=key, request_sha256=digest)) is not None:
         return _submitted(request, response, known, new=False)
     submission = plans.read(content)
-    campaign, new = _queue(store, who, submission, priority=priority, key=key, digest=digest)
+    if parent is not None:
+        store.browse.campaign(parent)
+    campaign, new = _queue(store, who, submission, priority=priority, key=key, digest=digest, parent=parent)
     return _submitted(request, response, campaign, new=new)
 
 

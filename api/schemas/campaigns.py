@@ -34,7 +34,7 @@ class CampaignSummary(Given):
     run: int = Field(description="How often it was put into the queue.")
     worker: str | None = Field(description="Who runs it, or ran it last.")
     cancel: str | None = Field(description="Why it must end, where somebody wants that.")
-    parent_id: int | None = Field(description="The campaign that it was cloned from.")
+    parent_id: int | None = Field(description="The campaign from whose plan it was made.")
     suite_run_id: int | None = Field(description="The run of a schedule that it belongs to.")
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import Any
 
 from rackproof.errors import LabError
 from rackproof.model.topology import Setup, Topology
@@ -28,16 +27,10 @@ class PublishedTestbed:
 
     def limits(self) -> Limits:
         """As published. Raises LabError where the testbed has not been asked yet."""
-        if self._record.limits is None:
+        limits = self._record.carries
+        if limits is None:
             raise LabError(f"testbed {self.name}: its worker has not yet said what it can carry; try again in a moment")
-        plain: Mapping[str, Any] = self._record.limits
-        return Limits(
-            send_fps=float(plain["send_fps"]),
-            receive_fps=float(plain["receive_fps"]),
-            link_rate_bps_max=dict(plain["link_rate_bps_max"]),
-            device_models=dict(plain["device_models"]),
-            options={model: frozenset(options) for model, options in plain["options"].items()},
-        )
+        return limits
 
     def objections(self, setup: Setup) -> tuple[str, ...]:
         """What the driver says, which touches nothing."""

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from rackproof.errors import Conflict, LabError, NotFound, PlanError, RackproofError, SettingsError, Stopped
+from rackproof.errors import Conflict, FileError, LabError, NotFound, PlanError, RackproofError, SettingsError, Stopped
 from rackproof.model.account import AccountRefused
 from rackproof.model.verdict import Verdict
 
@@ -44,7 +44,7 @@ def reported() -> Iterator[None]:
     """Turn Rackproof's errors into a message and an exit code; others keep their traceback, for they are bugs."""
     try:
         yield
-    except (PlanError, NotFound, Conflict, SettingsError, AccountRefused) as error:
+    except (PlanError, FileError, NotFound, Conflict, SettingsError, AccountRefused) as error:
         stderr.print(f"[bold red]error:[/] {escape(str(error))}")
         raise typer.Exit(Exit.BAD_INPUT) from None
     except Stopped as stop:

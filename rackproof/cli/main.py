@@ -13,7 +13,7 @@ from rich.markup import escape
 
 import rackproof
 from rackproof.cli import deciding, keeping, service, users, worker
-from rackproof.cli.exits import Exit, of_verdict, reported, stderr
+from rackproof.cli.exits import Exit, of_verdict, reported
 
 if TYPE_CHECKING:
     from rackproof.model.campaign import CampaignRecord
@@ -98,27 +98,14 @@ def rehearse(ctx: typer.Context, plan: PlanPath, as_json: AsJson = False) -> Non
 
         remote.rehearse(ctx.obj, plan, as_json)
         return
-    from pydantic import TypeAdapter
-
-    from rackproof.cli import tables
+    from rackproof.cli import rehearsals
     from rackproof.cli.campaigns import resolve
-    from testplans.kind import Rehearsal
 
     with reported():
         _, loaded = _load(plan)
         rehearsal = resolve(loaded)
-    if as_json:
-        print(TypeAdapter(Rehearsal).dump_json(rehearsal).decode())
-    else:
-        console.print(tables.rehearsal_table(rehearsal))
-        minutes, seconds = divmod(round(rehearsal.duration_s), 60)
-        console.print(f"{len(rehearsal.trials)} trials, about {minutes} min {seconds} s of traffic")
-        for warning in rehearsal.warnings:
-            console.print(f"[yellow]warning:[/] {escape(warning)}")
-    for refusal in rehearsal.refusals:
-        stderr.print(f"[bold red]refused:[/] {escape(refusal)}")
-    if rehearsal.refusals:
-        raise typer.Exit(Exit.BAD_INPUT)
+    lines = ((trial.index, trial.label, trial.duration_s, rehearsal.notes.get(trial.index, "")) for trial in rehearsal.trials)
+    rehearsals.show(rehearsal, lines, as_json)
 
 
 @app.command()

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from rackproof.cli import keyring, tables
+from rackproof.cli import keyring, rehearsals, tables
 from rackproof.cli.exits import Exit, of_verdict, reported, stderr
 from rackproof.cli.progress import CampaignProgress
 from rackproof.cli.signals import stopping
@@ -55,18 +55,7 @@ def rehearse(server: str, plan: Path, as_json: bool) -> None:
     """Say what a plan would do on its testbed there."""
     with connected(server) as client:
         rehearsal = client.rehearse(_content(plan), source=str(plan))
-    if as_json:
-        print(rehearsal.model_dump_json())
-    else:
-        console.print(tables.rehearsed_table((each.index, each.label, each.duration_s, each.note) for each in rehearsal.trials))
-        minutes, seconds = divmod(round(rehearsal.duration_s), 60)
-        console.print(f"{len(rehearsal.trials)} trials, about {minutes} min {seconds} s of traffic")
-        for warning in rehearsal.warnings:
-            console.print(f"[yellow]warning:[/] {escape(warning)}")
-    for refusal in rehearsal.refusals:
-        stderr.print(f"[bold red]refused:[/] {escape(refusal)}")
-    if rehearsal.refusals:
-        raise typer.Exit(Exit.BAD_INPUT)
+    rehearsals.show(rehearsal, ((each.index, each.label, each.duration_s, each.note) for each in rehearsal.trials), as_json)
 
 
 def report(server: str, campaign: str, pdf: Path | None, as_json: bool) -> None:

@@ -43,7 +43,7 @@ def serve(
     tls_key: Key = None,
     fd: Annotated[int | None, typer.Option("--fd", hidden=True, help="A socket that listens already.")] = None,
 ) -> None:
-    """Run the API (workers are processes of their own: `rackproof worker run`)."""
+    """Run the API (workers are processes of their own: `rackproof worker`)."""
     from rackproof.cli.exits import reported
     from rackproof.cli.serving import listen, serve_api
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rackproof.model.finding import Finding
     from rackproof.store import CampaignSummary
     from reports import document
-    from testplans.kind import Kind, Rehearsal
+    from testplans.kind import Kind
 
 _STYLE = {
     Verdict.PASS: "bold green",
@@ -81,11 +81,6 @@ def report_table(source: document.Table) -> Table:
             *(Text(cell.text.replace("± ", "±\u00a0"), style="dim" if cell.muted else "bold" if cell.strong else "") for cell in row)
         )
     return table
-
-
-def rehearsal_table(rehearsal: Rehearsal) -> Table:
-    """Every trial that would run."""
-    return rehearsed_table((trial.index, trial.label, trial.duration_s, rehearsal.notes.get(trial.index, "")) for trial in rehearsal.trials)
 
 
 def campaigns_table(summaries: Sequence[CampaignSummary | values.CampaignSummary]) -> Table:

@@ -81,7 +81,7 @@ def _members(wish: Wish, listening: int) -> tuple[MemberPlan, ...]:
             socket=listening,
             says_ready=True,
         ),
-        MemberPlan(name="the worker", command=(*me, "worker", "run", "--name", name, *testbeds), grace_s=_WORKER_GRACE_S),
+        MemberPlan(name="the worker", command=(*me, "worker", "--name", name, *testbeds), grace_s=_WORKER_GRACE_S),
     )
 
 

@@ -16,19 +16,22 @@ Testbeds = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    worker = typer.Typer(help="Workers run what waits in the queue, each on its own testbeds.", no_args_is_help=True)
+    worker = typer.Typer()
     app.add_typer(worker, name="worker")
-    worker.command("run")(run)
+    worker.callback(invoke_without_command=True)(run)
     worker.command("list")(show)
     worker.command("adopt")(adopt)
 
 
 def run(
+    ctx: typer.Context,
     name: Name = "",
     testbed: Testbeds = None,
     no_testbed: Annotated[bool, typer.Option("--no-testbed", help="Serve none: reports, schedules and digests only.")] = False,
 ) -> None:
-    """Serve testbeds until SIGTERM or Ctrl-C; campaigns under way then go on with the next start."""
+    """Run what waits in the queue on testbeds of this host until SIGTERM or Ctrl-C; campaigns under way then go on with the next start."""
+    if ctx.invoked_subcommand is not None:
+        return
     import logging
     import os
     import signal

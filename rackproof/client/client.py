@@ -70,13 +70,16 @@ class Client:
 
     # --- campaigns ---
 
-    def submit(self, plan: str | bytes, *, priority: int = 0, key: str | None = None, source: str = "plan") -> int:
+    def submit(
+        self, plan: str | bytes, *, priority: int = 0, key: str | None = None, parent: int | None = None, source: str = "plan"
+    ) -> int:
         """Put a plan into the queue; the campaign's number. key: the same for the same submission, however often it is sent.
 
-        source: what the plan is called in a PlanError.
+        parent: the campaign from whose plan this one was written. source: what the plan is called in a PlanError.
         """
         headers = {**_YAML, "Idempotency-Key": key or uuid.uuid4().hex}
-        body = self._json("POST", "/campaigns", content=plan, params={"priority": priority}, headers=headers, source=source)
+        params = _given({"priority": priority, "parent": parent})
+        body = self._json("POST", "/campaigns", content=plan, params=params, headers=headers, source=source)
         return _number(body)
 
     def clone(self, campaign: int, changes: Mapping[str, Any] | None = None, *, priority: int = 0, key: str | None = None) -> int:

@@ -205,12 +205,6 @@ class Accounts(Keys):
             hashed = self._passwords.hash(password, name)
             return _insert(connection, {"name": name, "role": Role.ADMIN, "password": hashed})
 
-    def tidy(self) -> int:
-        """Remove attempts, codes and sessions that say nothing any more; how many."""
-        with self._transactions.step("accounts could not be tidied") as connection:
-            ended = connection.execute(delete(Session).where(Session.expires < func.clock_timestamp())).rowcount
-            return ended + attempts.tidy(connection) + onetime.tidy(connection)
-
 
 def _insert(connection: Connection, values: dict[str, Any]) -> User:
     try:

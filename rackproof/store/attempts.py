@@ -51,11 +51,6 @@ def forget(connection: Connection, name: str) -> None:
     connection.execute(delete(SignIn).where(SignIn.name == name.lower(), SignIn.succeeded.is_(False)))
 
 
-def tidy(connection: Connection) -> int:
-    """Remove what says nothing any more; how much."""
-    return connection.execute(delete(SignIn).where(SignIn.at < func.clock_timestamp() - KNOWN_FOR)).rowcount
-
-
 def _free_at(connection: Connection, whose: ColumnElement[bool], since: datetime, bounds: tuple[int, int]) -> datetime:
     failures, last = connection.execute(
         select(func.count(), func.max(SignIn.at)).where(whose, SignIn.succeeded.is_(False), SignIn.at > since)

@@ -5,7 +5,7 @@ import errno
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -49,19 +49,19 @@ def write(place: Place, campaign: int, trial: int, samples: Samples) -> SamplesF
 
 def read(place: Place, file: SamplesFile) -> Samples:
     """The samples that were stored. Raises StoreError where the file is gone or is not what was written."""
-    if isinstance(place, Path):
-        path = place / file.path
-        with _translated(f"the samples in {path} could not be read"):
-            with path.open("rb") as source:
-                found = hashlib.file_digest(source, "sha256").hexdigest()
-            return _parse(path, path, file, found)
-    where = f"{place}/{file.path}"
-    with _translated(f"the samples in {where} could not be read"), tempfile.NamedTemporaryFile(prefix="rackproof-") as copy:
-        try:
-            found = objects.copy_to(place, file.path, copy.file)
-        except NotFound as error:
-            raise StoreError(f"the samples in {where} could not be read: {error}") from error
-        return _parse(where, Path(copy.name), file, found)
+    return Samples(**columns(place, file, COLUMNS))
+
+
+def columns(place: Place, file: SamplesFile, names: Iterable[str]) -> dict[str, Any]:
+    """Some columns of the samples that were stored, in order of arrival. Raises StoreError as read() does."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with _verified(place, file) as path, pq.ParquetFile(path) as stored:
+        found = {name: _column(stored, name) for name in names}
+    # Arrow keeps what it freed; ten million samples leave no room for that.
+    pa.default_memory_pool().release_unused()
+    return found
 
 
 def size(place: Place, path: str) -> int:
@@ -113,17 +113,25 @@ def _write_object(url: str, path: str, what: str, campaign: int, trial: int, sam
     return sha256
 
 
-def _parse(where: Place, path: Path, file: SamplesFile, found: str) -> Samples:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if found != file.sha256:
-        raise StoreError(f"the samples in {where} were changed: expected SHA-256 {file.sha256}, found {found}")
-    with pq.ParquetFile(path) as stored:
-        samples = Samples(**{name: _column(stored, name) for name in COLUMNS})
-    # Arrow keeps what it freed; ten million samples leave no room for that.
-    pa.default_memory_pool().release_unused()
-    return samples
+@contextlib.contextmanager
+def _verified(place: Place, file: SamplesFile) -> Iterator[Path]:
+    """A file on this machine, a copy where samples are objects, that is what was written."""
+    where = place / file.path if isinstance(place, Path) else f"{place}/{file.path}"
+    with _translated(f"the samples in {where} could not be read"), contextlib.ExitStack() as stack:
+        if isinstance(place, Path):
+            path = place / file.path
+            with path.open("rb") as source:
+                found = hashlib.file_digest(source, "sha256").hexdigest()
+        else:
+            copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="rackproof-"))
+            path = Path(copy.name)
+            try:
+                found = objects.copy_to(place, file.path, copy.file)
+            except NotFound as error:
+                raise StoreError(f"the samples in {where} could not be read: {error}") from error
+        if found != file.sha256:
+            raise StoreError(f"the samples in {where} were changed: expected SHA-256 {file.sha256}, found {found}")
+        yield path
 
 
 @contextlib.contextmanager

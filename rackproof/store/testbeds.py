@@ -1,21 +1,24 @@
 """Which testbeds are there, what can they carry, and may anything start on them?"""
 
 import builtins
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from rackproof.errors import NotFound
 from rackproof.model.service import TestbedState
+from rackproof.ports import Limits
 from rackproof.store import life
-from rackproof.store.lineup import load
-from rackproof.store.schema_service import Testbed, Worker
+from rackproof.store.lineup import holders
+from rackproof.store.schema_service import Testbed
 from rackproof.store.transactions import WORK, Transactions, notify
+
+_LIMITS = TypeAdapter(Limits)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +45,14 @@ class TestbedRecord:
     golden_zone: str
     golden_next: datetime | None
     golden_campaign_id: int | None
+
+    @property
+    def carries(self) -> Limits | None:
+        """What it can carry; None until its worker said so, and where that was a worker of another version, which says it otherwise."""
+        try:
+            return _LIMITS.validate_python(self.limits)
+        except ValidationError:
+            return None
 
 
 class Testbeds:
@@ -77,6 +88,11 @@ class Testbeds:
         with self._transactions.reading("the testbeds could not be read") as connection:
             return _load(connection)
 
+    def names(self) -> builtins.list[str]:
+        """The names of all testbeds."""
+        with self._transactions.step("the testbeds could not be read") as connection:
+            return builtins.list(connection.scalars(select(Testbed.name).order_by(Testbed.name)))
+
     def get(self, name: str) -> TestbedRecord:
         """One testbed. Raises NotFound with the names that there are."""
         found = {record.name: record for record in self.list()}
@@ -108,12 +124,8 @@ def _not_found(name: str, names: Sequence[str]) -> NotFound:
 
 
 def _load(connection: Connection) -> list[TestbedRecord]:
-    alive = life.living(connection)
-    serving: dict[str, list[str]] = defaultdict(list)
-    for row in connection.execute(select(Worker.name, Worker.incarnation, Worker.testbeds).order_by(Worker.name)):
-        for testbed in row.testbeds if row.incarnation in alive else ():
-            serving[testbed].append(row.name)
-    used = {resource: holding.words() for holding in load(connection).holdings for resource in holding.resources}
+    serving = life.serving(connection)
+    used = holders(connection)
     return [
         TestbedRecord(
             name=row.name,
@@ -124,7 +136,7 @@ def _load(connection: Connection) -> list[TestbedRecord]:
             reason=row.reason,
             limits=row.limits,
             facts=row.facts,
-            workers=tuple(serving[row.name]),
+            workers=tuple(serving.get(row.name, ())),
             in_use_by=next((used[resource] for resource in row.resources if resource in used), ""),
             golden_plan=row.golden_plan,
             golden_cron=row.golden_cron,

@@ -82,7 +82,7 @@ class Tree:
             until("the API is ready", lambda: len(self._said("ready: http")) > len(before))
         if self._second is None or self._second.poll() is not None:
             environment = {**self._environment, "RACKPROOF_DATABASE_URL": self.url}
-            self._second = self._launch("worker", "run", "--name", "second", *self._testbeds, environment=environment)
+            self._second = self._launch("worker", "--name", "second", *self._testbeds, environment=environment)
 
     def stop(self) -> None:
         """End everything, as a person would."""

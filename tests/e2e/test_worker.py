@@ -22,9 +22,7 @@ pytestmark = pytest.mark.netns
 
 @contextmanager
 def bench_worker(environment: dict[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
-    with subprocess.Popen(
-        command("worker", "run", "--name", "site"), env=environment, cwd=ROOT, stdout=sys.stderr, stderr=sys.stderr
-    ) as process:
+    with subprocess.Popen(command("worker", "--name", "site"), env=environment, cwd=ROOT, stdout=sys.stderr, stderr=sys.stderr) as process:
         try:
             yield process
         finally:

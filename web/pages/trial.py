@@ -7,9 +7,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from api.identity import GuardedRoute, needs
-from api.problems import Refusal
+from api.samples import stored
 from api.wiring import Number, TheStore, TrialIndex
-from rackproof.errors import NotFound
 from rackproof.model.service import Role
 from rackproof.store.browse_rows import MeasurementRow
 from web import charts, points, verdicts
@@ -64,15 +63,8 @@ def samples(
     points: Annotated[int, Query(ge=10, le=POINTS_MAX)] = 800,
 ) -> Response:
     """The delays of a trial's frames between two moments [s after the first frame], as the least and largest of each of so many spans."""
-    place = store.browse.trial_samples(campaign, index)
-    if place.gone is not None:
-        raise Refusal(410, f"the samples of campaign {campaign} were removed at {place.gone.isoformat(timespec='seconds')}")
-    if place.file is None:
-        raise NotFound(f"trial {index} of campaign {campaign} has no samples")
-    path = store.samples_dir / place.file.path
-    if not path.is_file():
-        raise NotFound(f"the samples of trial {index} of campaign {campaign} are not on this machine")
-    delays = _shelf.get(path, place.file.sha256)
+    file, _ = stored(store, campaign, index)
+    delays = _shelf.get(store.samples_place, file)
     begin = 0.0 if start is None else min(start, delays.until_s)
     end = delays.until_s if to is None else min(to, delays.until_s)
     if end <= begin:

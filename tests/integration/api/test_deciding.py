@@ -115,6 +115,22 @@ def test_a_campaign_is_cloned_with_changes(engineer: httpx.Client, viewer: httpx
     assert [item["id"] for item in viewer.get(f"/campaigns?parent={seeds.done}").json()["items"]] == [clone["id"]]
 
 
+def test_a_plan_that_was_written_from_a_campaigns_names_it(engineer: httpx.Client, viewer: httpx.Client, seeds: Seeds) -> None:
+    def send(parent: int, **headers: str) -> httpx.Response:
+        return engineer.post(f"/campaigns?parent={parent}", content=f"{PLAN}repetitions: 2\n", headers={**YAML, **headers})
+
+    key = {"Idempotency-Key": "written-from"}
+    made, again = send(seeds.done, **key), send(seeds.done, **key)
+    assert (made.status_code, again.status_code, made.json()["id"]) == (201, 200, again.json()["id"])
+    assert viewer.get(f"/campaigns/{made.json()['id']}").json()["parent_id"] == seeds.done
+    # The key stands for this parent, too.
+    problem(send(seeds.waiting, **key), 422)
+    before = len(viewer.get("/campaigns").json()["items"])
+    problem(send(4711), 404)
+    problem(send(0), 422)
+    assert len(viewer.get("/campaigns").json()["items"]) == before
+
+
 def test_a_campaign_is_run_again(engineer: httpx.Client, viewer: httpx.Client, seeds: Seeds) -> None:
     answers = [engineer.post(f"/campaigns/{seeds.done}/again", headers={"Idempotency-Key": "again"}) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [201, 200]

@@ -43,7 +43,7 @@ class Service:
             "RACKPROOF_DATABASE_URL": settings.database_url.get_secret_value(),
         }
         self.api = self._start_api()
-        self.worker = self._start("worker", "worker", "run", "--name", "w", "--testbed", "nothing")
+        self.worker = self._start("worker", "worker", "--name", "w", "--testbed", "nothing")
         self._wait()
 
     def client(self, role: Role = Role.ENGINEER) -> Client:

@@ -58,7 +58,9 @@ def test_a_submission_that_is_sent_twice_is_one_campaign(client: Client) -> None
     plan = nothing("once", trials=1)
     first = client.submit(plan, key="the-same")
     assert client.submit(plan, key="the-same") == first
-    assert client.submit(plan) != first
+    second = client.submit(plan, parent=first)
+    assert second != first
+    assert client.campaign(second).parent_id == first
 
 
 def test_campaigns_come_page_by_page(client: Client) -> None:

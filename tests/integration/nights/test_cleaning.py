@@ -202,6 +202,12 @@ def test_what_the_service_keeps_for_a_while_goes_after_it(settings: Settings, st
             d=days,
             n=name,
         )
+        run(
+            store,
+            "INSERT INTO one_time_codes (id, purpose, data, expires) VALUES (:n, '', '{}', now() + (30 - :d) * interval '1 day')",
+            d=days,
+            n=name,
+        )
     run(store, "INSERT INTO jobs (kind, state, created) VALUES ('open', 'WANTED', now() - interval '1 year')")
     run(store, "INSERT INTO audit (at, user_name, action) VALUES (now() - interval '9 years', 'ada', 'login')")
     cleaning(settings, store).run()
@@ -213,6 +219,7 @@ def test_what_the_service_keeps_for_a_while_goes_after_it(settings: Settings, st
                 ("idempotency_keys", "key"),
                 ("jobs", "kind"),
                 ("sessions", "id"),
+                ("one_time_codes", "id"),
                 ("audit", "action"),
             )
         }
@@ -221,5 +228,6 @@ def test_what_the_service_keeps_for_a_while_goes_after_it(settings: Settings, st
         "idempotency_keys": ["young"],
         "jobs": ["open", "young"],
         "sessions": ["young"],
+        "one_time_codes": ["young"],
         "audit": ["login"],
     }

@@ -40,7 +40,7 @@ def worker(
     arguments = [argument for testbed in testbeds or ("nothing",) for argument in ("--testbed", testbed)]
     output = log.open("ab") if log is not None else None
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.kinds.launch", "worker", "run", "--name", name, *arguments],
+        [sys.executable, "-m", "tests.kinds.launch", "worker", "--name", name, *arguments],
         env={**environment, "RACKPROOF_WORKER_TIMEOUT_S": str(timeout_s)},
         cwd=ROOT,
         stdout=output,

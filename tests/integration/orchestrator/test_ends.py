@@ -84,7 +84,7 @@ def test_from_the_queue_to_every_kind_of_end(store: Store, environment: dict[str
 def test_a_second_worker_of_the_same_name_is_refused(store: Store, environment: dict[str, str]) -> None:
     with worker(environment, "a"):
         until(store.testbeds.list)
-        arguments = ["worker", "run", "--name", "a", "--testbed", "nothing"]
+        arguments = ["worker", "--name", "a", "--testbed", "nothing"]
         second = subprocess.run(
             [sys.executable, "-m", "tests.kinds.launch", *arguments],
             env=environment,
@@ -97,7 +97,7 @@ def test_a_second_worker_of_the_same_name_is_refused(store: Store, environment: 
         assert second.returncode != 0
         assert "worker a runs already: process" in second.stderr
         wrong = subprocess.run(
-            [sys.executable, "-m", "tests.kinds.launch", "worker", "run", "--testbed", "lab=toaster"],
+            [sys.executable, "-m", "tests.kinds.launch", "worker", "--testbed", "lab=toaster"],
             env=environment,
             cwd=ROOT,
             capture_output=True,

@@ -146,6 +146,9 @@ def test_every_place_keeps_replaces_ranges_and_forgets(place: samples.Place) -> 
     written = some_samples(15_000)
     file = samples.write(place, 7, 3, written)
     assert_equal(samples.read(place, file), written)
+    some = samples.columns(place, file, ("rx_ns", "stream"))
+    assert list(some) == ["rx_ns", "stream"]
+    np.testing.assert_array_equal(some["rx_ns"], written.rx_ns, strict=True)
     length = samples.size(place, file.path)
     whole = samples.read_range(place, file.path, 0, length)
     assert (len(whole), hashlib.sha256(whole).hexdigest()) == (length, file.sha256)

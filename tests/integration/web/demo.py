@@ -1,6 +1,7 @@
 """The site of the tests on a port, for looking at it by hand: python -m tests.integration.web.demo [PORT] [CAMPAIGNS MORE]."""
 
 import itertools
+import signal
 import sys
 import tempfile
 import time
@@ -16,7 +17,8 @@ from web.site import create_site
 
 
 def main(port: int = 8420, more: int = 120) -> None:
-    """Serve until somebody stops it."""
+    """Serve until Ctrl-C or SIGTERM, which both take the database away."""
+    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit())
     with tempfile.TemporaryDirectory(prefix="rackproof-demo-") as folder:
         settings = Settings.load(data_dir=Path(folder))
         with Store.open(settings) as store:

@@ -31,9 +31,9 @@ def foreseen(client: httpx.Client, text: str, **more: Any) -> dict[str, Any]:
 
 def test_it_begins_with_the_demo_another_ready_plan_or_nothing(quiet: Client) -> None:
     engineer = quiet(Role.ENGINEER)
-    assert textarea(engineer.get("/campaigns/new")) == DEMO
+    assert textarea(engineer.get("/campaigns/new?kind=switch-qos")) == DEMO
     assert textarea(engineer.get("/campaigns/new?kind=switch-qos&plan=paper")) == (SwitchQos.folder / "paper.yaml").read_text()
-    blank = engineer.get("/campaigns/new?plan=blank")
+    blank = engineer.get("/campaigns/new?kind=switch-qos&plan=blank")
     assert textarea(blank) == "kind: switch-qos\nname: New Switch QoS campaign\n"
     assert "devices" in html.unescape(blank.text)
     assert engineer.get("/campaigns/new?plan=nothing-like-it").status_code == 404
@@ -47,6 +47,13 @@ def test_an_earlier_campaign_is_begun_with_as_it_was_written(quiet: Client, quie
     sent = engineer.get(f"/campaigns/{number}/clone")
     assert (sent.status_code, sent.headers["location"]) == (303, f"/campaigns/new?from={number}")
     assert textarea(engineer.get(sent.headers["location"])) == quiet_site.store.browse.detail(number).plan_text
+
+
+def test_a_campaign_says_from_whose_plan_it_was_written(client: Client, site: Site) -> None:
+    engineer, original = client(Role.ENGINEER), site.seeds.failed
+    headers = {"Content-Type": "application/yaml"}
+    made = engineer.post(f"/api/v1/campaigns?parent={original}", content=f"{DEMO}\nrepetitions: 2\n", headers=headers).json()
+    assert f'<dt>Cloned from</dt><dd><a href="/campaigns/{original}">' in engineer.get(f"/campaigns/{made['id']}").text
 
 
 def test_a_plan_that_a_program_sent_is_made_readable(client: Client, site: Site) -> None:

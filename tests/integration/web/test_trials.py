@@ -1,5 +1,6 @@
 """What do the pages show of a trial's frames, of configurations and of a sweep?"""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,13 +69,39 @@ def test_a_million_samples_are_thinned_at_once(tmp_path: Path) -> None:
     records["rx_ns"][123_456] += 700
     records["stream"] = np.arange(count) % 8
     file = samples.write(tmp_path, 1, 1, Samples.of(records))
-    delays = read(tmp_path / file.path, file.sha256)
+    delays = read(tmp_path, file)
     found = delays.between(0, delays.until_s, 1000)
     assert found["rows"] == count
     assert max(value for value in found["streams"][0]["largest"]) == 5.7
     assert all(value == 5.0 for stream in found["streams"] for value in stream["least"])
     shelf = Shelf(rows_max=10)
-    assert shelf.get(tmp_path / file.path, file.sha256) is shelf.get(tmp_path / file.path, file.sha256)
+    assert shelf.get(tmp_path, file) is shelf.get(tmp_path, file)
+
+
+@pytest.mark.parametrize("scheme", ["folder", "file", "memory"])
+def test_samples_are_shown_from_wherever_they_are(
+    site: Site, client: Client, seeds: Seeds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    viewer, path = client(Role.VIEWER), f"/campaigns/{seeds.passed}/trials/5/samples.json?points=50"
+    before = viewer.get(path).json()
+    place: samples.Place = tmp_path if scheme == "folder" else f"{scheme}://{tmp_path}/objects"
+    file = site.store.browse.trial_samples(seeds.passed, 5).file
+    assert file is not None
+    raw = site.store.read_samples(file)
+    monkeypatch.setattr(site.store, "samples_place", place)
+    # What was read before is kept; the trial's file is another one.
+    assert viewer.get(path).status_code == 404
+    moved = samples.write(place, seeds.passed, 5, replace(raw, rx_ns=raw.rx_ns + 1000))
+    with site.store.transactions.step("other samples") as connection:
+        connection.exec_driver_sql(
+            "UPDATE trials SET samples_sha256 = %(sha256)s WHERE campaign_id = %(id)s AND index = 5",
+            {"id": seeds.passed, "sha256": moved.sha256},
+        )
+    after = viewer.get(path).json()
+    assert (after["rows"], after["at"]) == (before["rows"], before["at"])
+    for old, new in zip(before["streams"], after["streams"], strict=True):
+        shifted = [None if delay is None else pytest.approx(delay + 1, abs=1e-3) for delay in old["largest"]]
+        assert new["largest"] == shifted
 
 
 def test_configurations_are_told_as_differences() -> None:

@@ -14,34 +14,14 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 import httpx
-import psycopg
 
+from benchmarks.filling import CAMPAIGNS, TRIALS, fill
 from benchmarks.service_tree import Row, Service, percentile, row, service
 
 _PORT = 8644
-_CAMPAIGNS, _TRIALS, _MEASUREMENTS = 5000, 200, 10
 _CLIENTS = 50
 _LISTENERS = 200
 _OPEN_S, _CLOSED_S = 30.0, 15.0
-
-_FILL = (
-    """INSERT INTO quantities (name, unit, subject) SELECT 'filled.value', '1', jsonb_build_object('number', n::text)
-       FROM generate_series(1, {measurements}) n""",
-    """INSERT INTO campaigns (name, kind, testbed, plan, plan_text, plan_sha256, state, verdict, created, started, ended, trial_count,
-                              trials_done, duration_s)
-       SELECT 'night ' || c % 50, 'nothing', 'n1', '{{"kind": "nothing", "name": "a", "testbed": "n1"}}', 'kind: nothing',
-              repeat('0', 64), 'DONE', CASE WHEN c % 7 = 0 THEN 'FAIL' ELSE 'PASS' END, at, at, at + interval '5 min', {trials}, {trials}, 1
-       FROM (SELECT c, now() - make_interval(mins => 10 * ({campaigns} - c)) AS at FROM generate_series(1, {campaigns}) c) night""",
-    """INSERT INTO trials (campaign_id, "index", label, point, repetition, seed, duration_s, started, ended, verdict)
-       SELECT id, t, 'nothing ' || t, jsonb_build_object('load_mbps', t), 1, t, 1, started, started, 'PASS'
-       FROM campaigns, generate_series(1, {trials}) t WHERE name LIKE 'night %'""",
-    """INSERT INTO measurements (trial_id, position, quantity_id, value, low, high, n)
-       SELECT trials.id, q.place, q.id, random(), 0, 1, 100
-       FROM trials, (SELECT id, row_number() OVER (ORDER BY id) - 1 AS place FROM quantities WHERE subject->>'number' IS NOT NULL
-                     ORDER BY id DESC LIMIT {measurements}) q
-       WHERE label LIKE 'nothing %' AND campaign_id IN (SELECT id FROM campaigns WHERE name LIKE 'night %')""",
-    "VACUUM ANALYZE",
-)
 
 
 def main() -> None:
@@ -114,20 +94,6 @@ async def events(running: Service, address: str, token: str) -> list[Row]:
     ]
 
 
-def fill(running: Service) -> list[Row]:
-    """A million trials and ten million measurements."""
-    began = time.perf_counter()
-    with psycopg.connect(running.server.url.replace("+psycopg", ""), autocommit=True) as connection:
-        for statement in _FILL:
-            connection.execute(statement.format(campaigns=_CAMPAIGNS, trials=_TRIALS, measurements=_MEASUREMENTS).encode())
-        counted = connection.execute("SELECT (SELECT count(*) FROM trials), (SELECT count(*) FROM measurements)").fetchone()
-    assert counted is not None
-    return [
-        row("api.filled", time.perf_counter() - began, "s", f"{counted[0]} trials, {counted[1]} measurements", None),
-        row("database.insert_commit", running.round_trip_ms(), "ms", "", None),
-    ]
-
-
 async def reads(address: str, token: str) -> list[Row]:
     """Lists, single campaigns and trials, and trends, as pages ask for them."""
     dice = random.Random(1)
@@ -140,14 +106,14 @@ async def reads(address: str, token: str) -> list[Row]:
         first = (await client.get("/campaigns", params={"limit": 1})).json()["items"][0]["id"]
 
         def path() -> str:
-            campaign = first - dice.randrange(_CAMPAIGNS - 10)
+            campaign = first - dice.randrange(CAMPAIGNS - 10)
             return dice.choices(
                 [
                     "/campaigns",
                     f"/campaigns?name=night+{campaign % 50}",
                     f"/campaigns/{campaign}",
                     f"/campaigns/{campaign}/trials?limit=50",
-                    f"/campaigns/{campaign}/trials/{dice.randrange(1, _TRIALS)}",
+                    f"/campaigns/{campaign}/trials/{dice.randrange(1, TRIALS)}",
                     "/queue",
                     "/testbeds",
                 ],

@@ -30,14 +30,17 @@ def panels(quantity: Quantity, points: Sequence[Point], sweep: Sequence[Mapping[
     """
     found = axes(sweep)
     across = found.across
-    drawn: dict[str, dict[str, list[dict[str, Any]]]] = {title(point, found.down): {} for point in sweep}
+    # Trials of one point share its mapping, and numbers of one queue that of their subject: each is put into words once.
+    titles = {id(point): title(point, found.down) for point in {id(one): one for one in [*sweep, *(one.point for one in points)]}.values()}
+    names = {id(one): subject(one) or "all" for one in {id(point.subject): point.subject for point in points}.values()}
+    drawn: dict[str, dict[str, list[dict[str, Any]]]] = {titles[id(point)]: {} for point in sweep}
     ends = [float(point[across]) for point in sweep] if across is not None else [1.0, float(len(sweep))]
     labels: dict[str, str | None] = {}
     for point in points:
-        label = subject(point.subject) or "all"
+        label = names[id(point.subject)]
         labels.setdefault(label, point.subject.get("queue"))
         at = float(point.point[across]) if across is not None else float(point.trial)
-        drawn.setdefault(title(point.point, found.down), {}).setdefault(label, []).append({"x": at, **_plain(point)})
+        drawn.setdefault(titles[id(point.point)], {}).setdefault(label, []).append({"x": at, **_plain(point)})
     name, of = named(across) if across is not None else ("trial", "")
     return {
         "name": quantity.name,

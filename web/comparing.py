@@ -7,15 +7,16 @@ from typing import Any
 
 from rackproof.model.finding import Finding
 from rackproof.model.measurement import Interval
-from rackproof.stats.pooling import pool
+from rackproof.stats.pooling import REPETITIONS_MIN, pool
 from rackproof.store.pages_compare import Reading
 from web.flow import flow
 
 #: So many columns are put side by side.
 COLUMNS_MAX = 8
-ROWS_MAX = 400
+ROWS_MAX = 200
 
 Key = tuple[tuple[str, str], ...]
+Point = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,9 +67,11 @@ class Comparison:
 def compare(readings: Mapping[int, Sequence[Reading]], by: str | None) -> Comparison:
     """Put campaigns side by side; `by`: a key of their points that tells columns apart as well ("device"), None: as fits, "": none."""
     everything = [reading for found in readings.values() for reading in found]
-    names = list(dict.fromkeys(key for reading in everything for key in reading.point))
-    x_name = _swept(everything, names)
-    words = [key for key in names if key != x_name and len({str(reading.point.get(key)) for reading in everything}) > 1]
+    # Many readings share a point: what is asked of points is asked once of each.
+    points = list({id(reading.point): reading.point for reading in everything}.values())
+    names = list(dict.fromkeys(key for point in points for key in point))
+    x_name = _swept(points, names)
+    words = [key for key in names if key != x_name and len({str(point.get(key)) for point in points}) > 1]
     chosen = by if by is not None and (by in names or by == "") else _chosen(readings, words)
     columns = _columns(readings, chosen)
     rest = [key for key in names if key not in {chosen, x_name}]
@@ -76,13 +79,15 @@ def compare(readings: Mapping[int, Sequence[Reading]], by: str | None) -> Compar
     for key in list(telling):
         # Of two keys that say the same, one is enough.
         others = [other for other in telling if other != key]
-        telling = others if _follows(everything, key, others) else telling
+        telling = others if _follows(points, key, others) else telling
+    places = {id(point): _place(point, telling, x_name, chosen) for point in points}
+    subjects = {id(reading.subject): _key(reading.subject) for reading in everything}
     groups: dict[tuple[Key, Key, float | None], dict[tuple[int, str], list[Reading]]] = {}
     for campaign, found in readings.items():
         for reading in found:
-            x = reading.point.get(x_name)
-            place = (_key(reading.subject), _key({key: _said(reading.point.get(key)) for key in telling}), x if _is_number(x) else None)
-            groups.setdefault(place, {}).setdefault((campaign, _said(reading.point.get(chosen)) if chosen else ""), []).append(reading)
+            at, x, column = places[id(reading.point)]
+            place = (subjects[id(reading.subject)], at, x)
+            groups.setdefault(place, {}).setdefault((campaign, column), []).append(reading)
     rows = [
         Row(
             subject=dict(subject),
@@ -164,24 +169,31 @@ def _columns(readings: Mapping[int, Sequence[Reading]], by: str) -> list[Column]
     return columns[:COLUMNS_MAX]
 
 
-def _swept(readings: Iterable[Reading], names: Sequence[str]) -> str:
+def _swept(points: Iterable[Point], names: Sequence[str]) -> str:
     """The numeric key with the most values."""
     counts: dict[str, set[float]] = {}
-    for reading in readings:
+    for point in points:
         for key in names:
-            value = reading.point.get(key)
+            value = point.get(key)
             if value is not None and _is_number(value):
                 counts.setdefault(key, set()).add(float(value))
     return max(counts, key=lambda key: len(counts[key]), default="")
 
 
-def _follows(readings: Iterable[Reading], key: str, others: Sequence[str]) -> bool:
+def _follows(points: Iterable[Point], key: str, others: Sequence[str]) -> bool:
     """True where each value of another key goes with one value of this one: SP is always strict-priority."""
     found: dict[str, dict[str, set[str]]] = {other: {} for other in others}
-    for reading in readings:
+    for point in points:
         for other in others:
-            found[other].setdefault(str(reading.point.get(other)), set()).add(str(reading.point.get(key)))
+            found[other].setdefault(str(point.get(other)), set()).add(str(point.get(key)))
     return any(all(len(values) == 1 for values in of.values()) for of in found.values())
+
+
+def _place(point: Point, telling: Sequence[str], x_name: str, by: str) -> tuple[Key, float | None, str]:
+    """The row of a point, its place on the axis, and what tells its column from the others of its campaign."""
+    x = point.get(x_name)
+    row = _key({key: _said(point.get(key)) for key in telling})
+    return row, x if _is_number(x) else None, _said(point.get(by)) if by else ""
 
 
 def _cells(groups: Sequence[Sequence[Reading]]) -> tuple[Cell | None, ...]:
@@ -194,18 +206,20 @@ def _cells(groups: Sequence[Sequence[Reading]]) -> tuple[Cell | None, ...]:
         value, interval = _pooled(group)
         n = sum(reading.n for reading in group)
         change, differs = (None, False) if first is None else (_change(first.value, value), _apart(first.interval, interval))
-        cell = Cell(value=value, n=n, repetitions=len(group), interval=interval, change=change, differs=differs)
+        repetitions = sum(len(reading.values) for reading in group)
+        cell = Cell(value=value, n=n, repetitions=repetitions, interval=interval, change=change, differs=differs)
         first = first or cell
         cells.append(cell)
     return tuple(cells)
 
 
 def _pooled(group: Sequence[Reading]) -> tuple[float, Interval | None]:
-    values = [reading.value for reading in group]
+    values = [value for reading in group for value in reading.values]
     if not all(math.isfinite(value) for value in values):
         # A starved queue's delay is infinite: one such repetition makes the mean so, and nothing can be said of its precision.
         return max(values), None
-    return pool(values, [reading.interval for reading in group])
+    # Of many repetitions their own spread counts alone.
+    return pool(values, [] if len(values) >= REPETITIONS_MIN else [interval for reading in group for interval in reading.intervals()])
 
 
 def _change(before: float, now: float) -> float | None:

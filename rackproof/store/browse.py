@@ -1,4 +1,4 @@
-"""Campaigns, trials and measurements as lists: filters, pages, counts.
+"""Campaigns, trials and measurements as lists: filters, orders, pages, counts.
 
 Every list is read along an index from where the last page ended, and nothing large is counted: it stays quick with a million trials.
 """
@@ -8,7 +8,22 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Integer, RowMapping, Select, bindparam, func, select, text
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Integer,
+    RowMapping,
+    Select,
+    any_,
+    bindparam,
+    func,
+    select,
+    text,
+    tuple_,
+)
+from sqlalchemy.orm import InstrumentedAttribute
 
 from rackproof.errors import NotFound
 from rackproof.model.campaign import CampaignState
@@ -19,7 +34,7 @@ from rackproof.model.traffic import Calibration
 from rackproof.model.verdict import Verdict
 from rackproof.store import life, schema
 from rackproof.store.browse_results import BrowseResults
-from rackproof.store.browse_rows import CampaignDetail, CampaignFilter, CampaignRow, Census
+from rackproof.store.browse_rows import CampaignDetail, CampaignFilter, CampaignRow, Census, Order
 
 _ENDED = (CampaignState.DONE, CampaignState.FAILED, CampaignState.ABORTED)
 #: An end that nobody told of (the process died in between) is believed after this.
@@ -46,12 +61,16 @@ _CONDITIONS: dict[str, ColumnElement[bool]] = {
     "until": _campaign.created < bindparam("until"),
     "suite_run": _campaign.suite_run_id == bindparam("suite_run"),
     "parent": _campaign.parent_id == bindparam("parent"),
-    "before": _campaign.id < bindparam("before"),
 }
+_RISING = (Order.OLDEST, Order.NAME)
+_BY_NAME = (Order.NAME, Order.NAME_DOWN)
+_PLACE = bindparam("place", type_=BigInteger)
+_PLACE_NAME = select(_campaign.name).where(_campaign.id == _PLACE).scalar_subquery()
 
 _THIS = _campaign.id == bindparam("campaign")
 _MORE = ("user_id", "plan", "plan_text", "plan_sha256", "resumed", "calibration", "provenance", "samples_gone")
 _ONE = select(*_COLUMNS).where(_THIS)
+_SEVERAL = select(*_COLUMNS).where(_campaign.id == any_(bindparam("campaigns", type_=ARRAY(BigInteger))))
 _WHOLE = select(*_COLUMNS, *(getattr(_campaign, name) for name in _MORE)).where(_THIS)
 _JUDGED = (
     select(*schema.Finding.__table__.columns).where(schema.Finding.campaign_id == bindparam("campaign")).order_by(schema.Finding.position)
@@ -77,17 +96,28 @@ _CENSUS = text("""
 class Browse(BrowseResults):
     """Campaigns, trials and measurements as lists: filters, pages, counts."""
 
-    def campaigns(self, wanted: CampaignFilter, *, before: int | None = None, limit: int = 50) -> list[CampaignRow]:
-        """Campaigns, the newest first; `before` an id for the next page."""
-        values: dict[str, Any] = {one.name: getattr(wanted, one.name) for one in fields(wanted) if one.name != "state"}
-        values = {name: value for name, value in {**values, "before": before}.items() if value is not None}
-        query = _listing(frozenset(values), wanted.state)
+    def campaigns(
+        self,
+        wanted: CampaignFilter,
+        *,
+        order: Order = Order.NEWEST,
+        place: int | None = None,
+        backwards: bool = False,
+        limit: int = 50,
+    ) -> list[CampaignRow]:
+        """Campaigns in an order, those behind the campaign `place`; backwards: those that end in front of it, in the same order."""
+        given: dict[str, Any] = {one.name: getattr(wanted, one.name) for one in fields(wanted) if one.name != "state"}
+        given = {name: value for name, value in given.items() if value is not None}
+        values = {**given, "place": place, "limit": limit}
         if wanted.name is not None:
             values["name"] = _pattern(wanted.name)
+        rising = (order in _RISING) is not backwards
+        query = _listing(frozenset(given), wanted.state, order in _BY_NAME, rising, place is not None)
         with self._transactions.step("the campaigns could not be read") as connection:
             if wanted.state in _IN_STATE:
                 values["living"] = list(life.living(connection))
-            return _seen(connection, [row._mapping for row in connection.execute(query, {**values, "limit": limit})])
+            found = _seen(connection, [row._mapping for row in connection.execute(query, values)])
+        return found[::-1] if backwards else found
 
     def campaign(self, campaign: int) -> CampaignRow:
         """One campaign as lists show it. Raises NotFound."""
@@ -96,6 +126,13 @@ class Browse(BrowseResults):
             if row is None:
                 raise NotFound(f"there is no campaign {campaign}")
             return _seen(connection, [row._mapping])[0]
+
+    def several(self, campaigns: Sequence[int]) -> list[CampaignRow]:
+        """These campaigns, in their order, as lists show them; those that are not there are left out."""
+        with self._transactions.step("the campaigns could not be read") as connection:
+            rows = connection.execute(_SEVERAL, {"campaigns": list(campaigns)})
+            found = {row.id: row for row in _seen(connection, [row._mapping for row in rows])}
+        return [found[one] for one in campaigns if one in found]
 
     def detail(self, campaign: int) -> CampaignDetail:
         """One campaign with its plan, findings and provenance, without its trials. Raises NotFound."""
@@ -154,12 +191,17 @@ class Browse(BrowseResults):
 
 
 @functools.cache
-def _listing(given: frozenset[str], state: CampaignState | None) -> Select[*tuple[Any, ...]]:
+def _listing(given: frozenset[str], state: CampaignState | None, by_name: bool, rising: bool, placed: bool) -> Select[*tuple[Any, ...]]:
     """The statement for these filters. It is built once for each set of them: building one costs more than running it."""
+    keys: list[InstrumentedAttribute[Any]] = [_campaign.name, _campaign.id] if by_name else [_campaign.id]
     conditions = [condition for name, condition in _CONDITIONS.items() if name in given]
     if state is not None:
         conditions.append(_IN_STATE.get(state, _campaign.state == state))
-    return select(*_COLUMNS).where(*conditions).order_by(_campaign.id.desc()).limit(bindparam("limit", type_=Integer))
+    if placed:
+        mark = tuple_(_PLACE_NAME, _PLACE) if by_name else tuple_(_PLACE)
+        conditions.append(tuple_(*keys) > mark if rising else tuple_(*keys) < mark)
+    order = [key.asc() if rising else key.desc() for key in keys]
+    return select(*_COLUMNS).where(*conditions).order_by(*order).limit(bindparam("limit", type_=Integer))
 
 
 def _pattern(part: str) -> str:
@@ -172,15 +214,21 @@ def _seen(connection: Connection, rows: Sequence[RowMapping]) -> list[CampaignRo
     """Rows as people see them: who runs what is asked once for all of them, and only where something runs."""
     running = [row for row in rows if row["state"] == CampaignState.RUNNING]
     living = life.living(connection) if running else frozenset()
-    states = {row["id"]: life.state_of(connection, row["id"]) for row in running if row["incarnation"] not in living}
-    return [
-        CampaignRow(
-            state=states.get(row["id"], CampaignState(row["state"])),
-            verdict=None if row["verdict"] is None else Verdict(row["verdict"]),
-            **{name: row[name] for name in _NAMES},
-        )
-        for row in rows
-    ]
+    lost = {row["id"]: _lost(connection, row) for row in running if row["incarnation"] not in living}
+    return [lost.get(row["id"]) or _row(row, CampaignState(row["state"])) for row in rows]
+
+
+def _lost(connection: Connection, row: RowMapping) -> CampaignRow:
+    """A campaign that was read as RUNNING while its worker is gone; read again where it has moved on since."""
+    state = life.state_of(connection, row["id"])
+    if state not in (CampaignState.RUNNING, CampaignState.INTERRUPTED):
+        row = connection.execute(_ONE, {"campaign": row["id"]}).one()._mapping
+    return _row(row, state)
+
+
+def _row(row: RowMapping, state: CampaignState) -> CampaignRow:
+    verdict = None if row["verdict"] is None else Verdict(row["verdict"])
+    return CampaignRow(state=state, verdict=verdict, **{name: row[name] for name in _NAMES})
 
 
 def _finding(columns: RowMapping) -> Finding:

@@ -3,12 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from rackproof.model.campaign import CampaignState, SamplesFile
 from rackproof.model.finding import Finding
 from rackproof.model.traffic import Calibration
 from rackproof.model.verdict import Verdict
+
+
+class Order(StrEnum):
+    """How a list of campaigns is sorted."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    NAME = "name"
+    NAME_DOWN = "name-down"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,13 +5,14 @@ import functools
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, Row, select, text
 
 from rackproof.model.campaign import CampaignState
 from rackproof.store.schema import Campaign
 
-_LIVING = text("SELECT incarnation, host, pid, pid_started FROM workers WHERE expires > clock_timestamp()")
+_LIVING = text("SELECT name, incarnation, host, pid, pid_started, testbeds FROM workers WHERE expires > clock_timestamp() ORDER BY name")
 _NOWHERE = "unknown"
 
 
@@ -60,7 +61,20 @@ def gone(host: str, pid: int, pid_started: int) -> bool:
 
 def living(connection: Connection) -> frozenset[str]:
     """The incarnations of all workers that live, as far as the database and this machine know."""
-    return frozenset(row.incarnation for row in connection.execute(_LIVING) if not gone(row.host, row.pid, row.pid_started))
+    return frozenset(row.incarnation for row in _living(connection))
+
+
+def serving(connection: Connection) -> dict[str, list[str]]:
+    """The names of the workers that live, by the testbeds that they serve."""
+    found: dict[str, list[str]] = {}
+    for row in _living(connection):
+        for testbed in row.testbeds:
+            found.setdefault(testbed, []).append(row.name)
+    return found
+
+
+def _living(connection: Connection) -> list[Row[Any]]:
+    return [row for row in connection.execute(_LIVING) if not gone(row.host, row.pid, row.pid_started)]
 
 
 def state_of(connection: Connection, campaign: int) -> CampaignState:

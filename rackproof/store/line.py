@@ -48,6 +48,11 @@ class Booking:
     ends: datetime
 
 
+def in_words(campaign: int | None, name: str, owner: str, ends: datetime) -> str:
+    """Who has something: a campaign of that name, or else a reservation of that owner."""
+    return f"campaign {campaign} ({name})" if campaign is not None else f"the reservation of {owner} until {ends:%Y-%m-%d %H:%M %Z}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Holding:
     """A campaign or a reservation that has its resources; ends: when it is expected to give them back."""
@@ -63,9 +68,7 @@ class Holding:
 
     def words(self) -> str:
         """Who it is."""
-        if self.campaign is not None:
-            return f"campaign {self.campaign} ({self.name})"
-        return f"the reservation of {self.owner} until {self.ends:%Y-%m-%d %H:%M %Z}"
+        return in_words(self.campaign, self.name, self.owner, self.ends)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,10 +8,10 @@ from sqlalchemy import Connection, func, select, text
 from rackproof.model.campaign import CampaignState
 from rackproof.model.service import TestbedState
 from rackproof.store import life
-from rackproof.store.line import LEFT_S_MIN, OFFLINE, Bed, Booking, Holding, Line, Waiting
+from rackproof.store.line import LEFT_S_MIN, OFFLINE, Bed, Booking, Holding, Line, Waiting, in_words
 from rackproof.store.moves import IS_PENDING, IS_RUNNING
 from rackproof.store.schema import Campaign
-from rackproof.store.schema_service import Lease, Reservation, Testbed, Worker
+from rackproof.store.schema_service import Lease, Reservation, Testbed
 
 # What is left of campaigns some of whose trials are done: the others need not be counted.
 _LEFT = text("""
@@ -111,12 +111,25 @@ def load(connection: Connection) -> Line:
     return Line(now=now, beds=beds, waiting=waiting, bookings=bookings, holdings=holdings, last=_last(connection, waiting))
 
 
+def holders(connection: Connection) -> dict[str, str]:
+    """Who has each device and generator that is in use, in words."""
+    held = (
+        select(Lease.resource, Lease.campaign_id, Campaign.name, Reservation.owner, Reservation.ends)
+        .select_from(Lease)
+        .join(Campaign, (Campaign.id == Lease.campaign_id) & IS_RUNNING, isouter=True)
+        .join(
+            Reservation,
+            (Reservation.id == Lease.reservation_id) & Reservation.released.is_(None) & (Reservation.ends > func.clock_timestamp()),
+            isouter=True,
+        )
+        .where(Campaign.id.is_not(None) | Reservation.id.is_not(None))
+    )
+    return {row.resource: in_words(row.campaign_id, row.name, row.owner, row.ends) for row in connection.execute(held)}
+
+
 def _beds(connection: Connection) -> tuple[dict[str, Bed], frozenset[int]]:
     """The testbeds by name, and the campaigns that are their health checks."""
-    alive = life.living(connection)
-    served = {
-        name for row in connection.execute(select(Worker.incarnation, Worker.testbeds)) if row.incarnation in alive for name in row.testbeds
-    }
+    served = life.serving(connection)
     beds, checks = {}, set()
     over = Campaign.state.in_((CampaignState.DONE, CampaignState.FAILED, CampaignState.ABORTED))
     unjudged = over & Testbed.golden_judged.is_distinct_from(Testbed.golden_campaign_id)

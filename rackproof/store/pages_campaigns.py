@@ -1,5 +1,6 @@
 """What do the pages of a campaign ask of the database beside what browse.py tells? A campaign in a few numbers, and its charts."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +12,7 @@ from rackproof.model.campaign import CampaignState
 from rackproof.model.verdict import Verdict
 from rackproof.store import browse, schema
 from rackproof.store.browse_rows import CampaignFilter, CampaignRow
+from rackproof.store.columns import decode
 from rackproof.store.records import Event
 from rackproof.store.transactions import Transactions
 
@@ -122,46 +124,65 @@ def quantities(transactions: Transactions, campaign: int) -> list[Quantity]:
 
 
 def sweep(transactions: Transactions, campaign: int, limit: int) -> list[Mapping[str, Any]]:
-    """The points of all trials of a campaign, whether they have run or not, in their order."""
-    query = text("SELECT point FROM trials WHERE campaign_id = :id ORDER BY index LIMIT :limit")
+    """The points of all trials of a campaign, whether they have run or not, in their order; equal ones are one mapping."""
+    query = text("SELECT CAST(point AS text) FROM trials WHERE campaign_id = :id ORDER BY index LIMIT :limit")
     with transactions.step(f"the trials of campaign {campaign} could not be read") as connection:
-        return list(connection.scalars(query, {"id": campaign, "limit": limit}))
+        return _read_points(connection.scalars(query, {"id": campaign, "limit": limit}).all())
 
 
 def points(transactions: Transactions, campaign: int, name: str, of: str, limit: int) -> list[Point]:
-    """One quantity over the trials of a campaign that have a result, in their order."""
-    # A campaign's trials were written down at once: their ids are neighbours, which makes each quantity one range of its index.
-    query = text("""
-        WITH mine AS MATERIALIZED (
-            SELECT id, index, point, verdict FROM trials WHERE campaign_id = :id AND verdict IS NOT NULL ORDER BY index LIMIT :limit
-        ), span AS (SELECT min(id) AS first, max(id) AS last FROM mine)
-        SELECT mine.index AS trial, mine.point, mine.verdict, q.subject, q.unit, m.value, m.low, m.high, m.n
-        FROM quantities q
-        CROSS JOIN span
-        CROSS JOIN LATERAL (
-            SELECT trial_id, position, value, low, high, n FROM measurements
-            WHERE quantity_id = q.id AND trial_id BETWEEN span.first AND span.last
-        ) m
-        JOIN mine ON mine.id = m.trial_id
-        WHERE q.name = :name ORDER BY mine.index, m.position
-    """)
-    with transactions.step(f"the measurements of campaign {campaign} could not be read") as connection:
-        rows = connection.execute(query, {"id": campaign, "name": name, "limit": limit}).all()
+    """One quantity over the trials of a campaign that have a result, in their order; equal points and subjects are one mapping."""
+    values = {"id": campaign, "limit": limit}
+    with transactions.reading(f"the measurements of campaign {campaign} could not be read") as connection:
+        named = select(schema.Quantity.id, schema.Quantity.subject, schema.Quantity.unit).where(schema.Quantity.name == name)
+        found = {row.id: row for row in connection.execute(named) if ", ".join(sorted(row.subject)) == of}
+        trials = connection.execute(_TRIALS, values).all()
+        rows = connection.execute(_MEASURED, {**values, "quantities": list(found)}).all()
+    at = {
+        trial.id: (trial.trial, Verdict(trial.verdict), point)
+        for trial, point in zip(trials, _read_points([one.point for one in trials]), strict=True)
+    }
     return [
         Point(
-            trial=row.trial,
-            point=row.point,
-            verdict=Verdict(row.verdict),
-            subject=row.subject,
-            unit=row.unit,
-            value=row.value,
-            low=row.low,
-            high=row.high,
-            n=row.n,
+            trial=at[trial_id][0],
+            point=at[trial_id][2],
+            verdict=at[trial_id][1],
+            subject=found[quantity_id].subject,
+            unit=found[quantity_id].unit,
+            value=value,
+            low=low,
+            high=high,
+            n=n,
         )
-        for row in rows
-        if ", ".join(sorted(row.subject)) == of
+        for trial_id, quantity_id, value, low, high, n in rows
     ]
+
+
+_TRIALS = text("""
+    SELECT id, index AS trial, CAST(point AS text) AS point, verdict FROM trials
+    WHERE campaign_id = :id AND verdict IS NOT NULL ORDER BY index LIMIT :limit
+""")
+# A campaign's trials were written down at once: their ids are neighbours, which makes each quantity one range of its index.
+_MEASURED = text("""
+    WITH mine AS MATERIALIZED (
+        SELECT id, index FROM trials WHERE campaign_id = :id AND verdict IS NOT NULL ORDER BY index LIMIT :limit
+    ), span AS (SELECT min(id) AS first, max(id) AS last FROM mine)
+    SELECT m.trial_id, m.quantity_id, m.value, m.low, m.high, m.n
+    FROM unnest(CAST(:quantities AS int[])) AS asked (quantity)
+    CROSS JOIN span
+    CROSS JOIN LATERAL (
+        SELECT trial_id, quantity_id, position, value, low, high, n FROM measurements
+        WHERE quantity_id = asked.quantity AND trial_id BETWEEN span.first AND span.last
+    ) m
+    JOIN mine ON mine.id = m.trial_id
+    ORDER BY mine.index, m.position
+""")
+
+
+def _read_points(texts: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Points as JSON, each of which is read once however often it is there."""
+    known = {one: decode(json.loads(one)) for one in set(texts)}
+    return [known[one] for one in texts]
 
 
 def seams(transactions: Transactions, campaign: int, moments: Sequence[datetime]) -> list[Seam]:

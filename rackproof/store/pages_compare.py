@@ -1,14 +1,15 @@
 """What did campaigns measure, point by point? One quantity of several campaigns at a time, for pages that put them side by side."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from rackproof.model.measurement import Interval
-from rackproof.model.verdict import Verdict
 from rackproof.store import schema
+from rackproof.store.columns import decode
 from rackproof.store.transactions import Transactions
 
 #: So many trials of a campaign are compared; a table of more is read by nobody.
@@ -16,19 +17,64 @@ TRIALS_MAX = 1000
 #: What a campaign measures is read from so many of its trials: all of them measure the same.
 _LOOKED_AT = 3
 
-_trial, _measurement, _quantity = schema.Trial, schema.Measurement, schema.Quantity
+_quantity = schema.Quantity
+_LOOK = text("""
+    SELECT q.name, q.unit, q.subject
+    FROM unnest(CAST(:campaigns AS bigint[])) WITH ORDINALITY AS asked (campaign, place)
+    CROSS JOIN LATERAL (
+        SELECT id FROM trials WHERE campaign_id = asked.campaign AND verdict = 'PASS' ORDER BY index LIMIT :looked_at
+    ) looked
+    JOIN measurements m ON m.trial_id = looked.id
+    JOIN quantities q ON q.id = m.quantity_id
+    ORDER BY asked.place, m.trial_id, m.position
+""")
+_COUNT = text("""
+    SELECT count(*) AS trials, count(*) FILTER (WHERE verdict <> 'PASS' AND place < :limit) AS left_out
+    FROM (SELECT verdict, row_number() OVER (ORDER BY index) AS place FROM trials WHERE campaign_id = :campaign AND verdict IS NOT NULL
+          ORDER BY index LIMIT :limit) mine
+""")
+# A campaign's trials were written down at once: their ids are neighbours, which makes each quantity one range of its index.
+_READ = text("""
+    WITH mine AS MATERIALIZED (
+        SELECT id, point, verdict FROM trials WHERE campaign_id = :campaign AND verdict IS NOT NULL ORDER BY index LIMIT :limit
+    ), span AS (SELECT min(id) AS first, max(id) AS last FROM mine)
+    SELECT CAST(mine.point AS text) AS point, m.quantity_id, CAST(sum(m.n) AS bigint) AS n, array_agg(m.value ORDER BY mine.id) AS values,
+           array_agg(m.low ORDER BY mine.id) AS lows, array_agg(m.high ORDER BY mine.id) AS highs
+    FROM unnest(CAST(:quantities AS int[])) AS asked (quantity)
+    CROSS JOIN span
+    CROSS JOIN LATERAL (
+        SELECT trial_id, quantity_id, value, low, high, n FROM measurements
+        WHERE quantity_id = asked.quantity AND trial_id BETWEEN span.first AND span.last
+    ) m
+    JOIN mine ON mine.id = m.trial_id
+    WHERE mine.verdict = 'PASS'
+    GROUP BY mine.point, m.quantity_id
+    ORDER BY min(mine.id), min(m.quantity_id)
+""")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """A number of one trial. subject: of what it is, as labels."""
+    """A number at one point, of each repetition. subject: of what it is, as labels; n: samples, over all repetitions.
+
+    lows, highs: of the repetitions' own intervals, None where one has none. Readings at the same point share one mapping.
+    """
 
     point: Mapping[str, Any]
-    repetition: int
     subject: Mapping[str, str]
-    value: float
+    values: Sequence[float]
     n: int
-    interval: Interval | None
+    lows: Sequence[float | None]
+    highs: Sequence[float | None]
+    confidence: float
+    method: str
+
+    def intervals(self) -> list[Interval | None]:
+        """The repetitions' own intervals."""
+        return [
+            None if low is None or high is None else Interval(low=low, high=high, confidence=self.confidence, method=self.method)
+            for low, high in zip(self.lows, self.highs, strict=True)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,22 +99,9 @@ def quantities(transactions: Transactions, campaigns: Sequence[int]) -> dict[str
     units: dict[str, str] = {}
     subjects: dict[str, dict[str, set[str]]] = {}
     with transactions.step("what the campaigns measure could not be read") as connection:
-        for campaign in campaigns:
-            looked_at = (
-                select(_trial.id)
-                .where(_trial.campaign_id == campaign, _trial.verdict == Verdict.PASS)
-                .order_by(_trial.index)
-                .limit(_LOOKED_AT)
-            )
-            rows = connection.execute(
-                select(_quantity.name, _quantity.unit, _quantity.subject)
-                .join_from(_measurement, _quantity, _measurement.quantity_id == _quantity.id)
-                .where(_measurement.trial_id.in_(looked_at))
-                .order_by(_measurement.trial_id, _measurement.position)
-            )
-            for name, unit, subject in rows:
-                units.setdefault(name, unit)
-                subjects.setdefault(name, {}).setdefault(kind_of(subject), set()).add(str(sorted(subject.items())))
+        for name, unit, subject in connection.execute(_LOOK, {"campaigns": list(campaigns), "looked_at": _LOOKED_AT}):
+            units.setdefault(name, unit)
+            subjects.setdefault(name, {}).setdefault(kind_of(subject), set()).add(str(sorted(subject.items())))
     return {
         name: Measured(unit=unit, subjects={kind: len(found) for kind, found in subjects[name].items()}) for name, unit in units.items()
     }
@@ -82,41 +115,31 @@ def kind_of(subject: Mapping[str, str]) -> str:
 def readings(transactions: Transactions, campaign: int, name: str, kind: str) -> Readings:
     """The numbers of that name, of subjects of that kind, in the trials of a campaign that can be trusted."""
     with transactions.reading(f"the measurements of campaign {campaign} could not be read") as connection:
-        trials = connection.execute(
-            select(_trial.id, _trial.point, _trial.repetition, _trial.verdict)
-            .where(_trial.campaign_id == campaign, _trial.verdict.is_not(None))
-            .order_by(_trial.index)
-            .limit(TRIALS_MAX + 1)
-        ).all()
-        trusted = {row.id: row for row in trials[:TRIALS_MAX] if row.verdict == Verdict.PASS}
         of = {
             row.id: row
             for row in connection.execute(select(*_quantity.__table__.columns).where(_quantity.name == name))
             if kind_of(row.subject) == kind
         }
-        rows = connection.execute(
-            select(_measurement.trial_id, _measurement.quantity_id, *(getattr(_measurement, key) for key in ("value", "low", "high", "n")))
-            .where(_measurement.trial_id.in_(trusted), _measurement.quantity_id.in_(of))
-            .order_by(_measurement.trial_id, _measurement.position)
-        ).all()
+        counted = connection.execute(_COUNT, {"campaign": campaign, "limit": TRIALS_MAX + 1}).one()
+        rows = connection.execute(_READ, {"campaign": campaign, "limit": TRIALS_MAX, "quantities": list(of)}).all()
+    points: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        if row.point not in points:
+            points[row.point] = decode(json.loads(row.point))
     return Readings(
         found=tuple(
             Reading(
-                point=trusted[row.trial_id].point,
-                repetition=trusted[row.trial_id].repetition,
+                point=points[row.point],
                 subject=of[row.quantity_id].subject,
-                value=row.value,
+                values=row.values,
                 n=row.n,
-                interval=_interval(row.low, row.high, of[row.quantity_id]),
+                lows=row.lows,
+                highs=row.highs,
+                confidence=of[row.quantity_id].confidence or 0.0,
+                method=of[row.quantity_id].method or "",
             )
             for row in rows
         ),
-        left_out=sum(1 for row in trials[:TRIALS_MAX] if row.verdict != Verdict.PASS),
-        more=len(trials) > TRIALS_MAX,
+        left_out=counted.left_out,
+        more=counted.trials > TRIALS_MAX,
     )
-
-
-def _interval(low: float | None, high: float | None, of: Any) -> Interval | None:
-    if low is None or high is None:
-        return None
-    return Interval(low=low, high=high, confidence=of.confidence, method=of.method)

@@ -16,6 +16,7 @@ from rackproof.model.traffic import Calibration
 from rackproof.model.trial import Trial, TrialResult
 from rackproof.model.verdict import Verdict
 from rackproof.store import schema
+from rackproof.store.browse_rows import CampaignRow
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,26 +115,10 @@ def _load_measurements(connection: Connection, campaign: int) -> dict[int, list[
     return measurements
 
 
-def load_summaries(connection: Connection, limit: int, before: int | None) -> list[CampaignSummary]:
-    """The newest campaigns, the newest first."""
-    table = schema.Campaign
-    wanted = select(table.id).order_by(table.id.desc()).limit(limit)
-    if before is not None:
-        wanted = wanted.where(table.id < before)
-    columns = ("id", "name", "kind", "testbed", "reason", "created", "started", "ended", "trials_done")
-    rows = connection.execute(
-        select(*(getattr(table, name) for name in columns), table.state, table.verdict, table.trial_count.label("trials"))
-        .where(table.id.in_(wanted))
-        .order_by(table.id.desc())
-    )
-    return [
-        CampaignSummary(
-            state=CampaignState(row.state),
-            verdict=_verdict(row.verdict),
-            **{name: getattr(row, name) for name in (*columns, "trials")},
-        )
-        for row in rows
-    ]
+def summary_of(row: CampaignRow) -> CampaignSummary:
+    """A row of a list as the command line gives it."""
+    names = ("id", "name", "kind", "testbed", "state", "verdict", "reason", "created", "started", "ended", "trials_done")
+    return CampaignSummary(trials=row.trial_count, **{name: getattr(row, name) for name in names})
 
 
 def _trial(row: Row[Any], measurements: tuple[Measurement, ...], curves: tuple[Curve, ...]) -> TrialRecord:

@@ -142,7 +142,9 @@ def _select(connection: Connection, keys: set[_Key]) -> dict[_Key, int]:
     table = schema.Quantity
     rows = connection.execute(
         select(table.id, table.name, table.unit, table.subject, table.confidence, table.method).where(
-            table.name.in_({key[0] for key in keys})
+            # Every scheme is a subject of its own: of all that was ever measured under these names, only what these keys are of.
+            table.name.in_({key[0] for key in keys}),
+            table.subject.in_([dict(subject) for subject in {key[2] for key in keys}]),
         )
     )
     found = {(row.name, row.unit, _labels(row.subject), row.confidence, row.method): row.id for row in rows}

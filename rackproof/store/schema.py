@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     DateTime,
     ForeignKey,
@@ -26,7 +27,7 @@ from rackproof.model.verdict import Verdict
 from rackproof.store.columns import Plain, Words
 
 #: The revision of the newest migration.
-HEAD = "0002"
+HEAD = "0003"
 
 
 def one_of(column: str, values: type[StrEnum]) -> str:
@@ -113,6 +114,7 @@ class Trial(Base):
     __tablename__ = "trials"
     __table_args__ = (
         UniqueConstraint("campaign_id", "index"),
+        Index(None, "point", postgresql_using="gin", postgresql_ops={"point": "jsonb_path_ops"}),
         CheckConstraint(one_of("verdict", Verdict), name="verdict"),
         CheckConstraint(
             "(samples_path IS NULL) = (samples_sha256 IS NULL) AND (samples_path IS NULL) = (samples_rows IS NULL)", name="samples"
@@ -165,6 +167,26 @@ class Measurement(Base):
     low: Mapped[float | None]
     high: Mapped[float | None]
     n: Mapped[int] = mapped_column(BigInteger)
+
+
+class Mean(Base):
+    """What a campaign that is done came to in one quantity, over its valid trials: see means.py. It counts under this fence alone.
+
+    quantity_id: the first of those that have its name, unit and subject. low, high: the squares of the distances of the interval's ends.
+    """
+
+    __tablename__ = "means"
+
+    campaign_id: Mapped[int] = mapped_column(ForeignKey("campaigns.id", ondelete="CASCADE"), primary_key=True)
+    quantity_id: Mapped[int] = mapped_column(ForeignKey("quantities.id"), primary_key=True)
+    fence: Mapped[int] = mapped_column(BigInteger)
+    n: Mapped[int] = mapped_column(BigInteger)
+    left_out: Mapped[int] = mapped_column(BigInteger)
+    points: Mapped[int] = mapped_column(BigInteger)
+    mean: Mapped[float | None]
+    known: Mapped[bool] = mapped_column(Boolean)
+    low: Mapped[float | None]
+    high: Mapped[float | None]
 
 
 class Curve(Base):

@@ -18,7 +18,8 @@ from rackproof.model.traffic import Calibration, Samples
 from rackproof.model.trial import Trial, TrialResult
 from rackproof.model.verdict import Verdict
 from rackproof.settings import Settings
-from rackproof.store import database, life, moves, records, results, samples, schema
+from rackproof.store import database, life, means, moves, records, results, samples, schema
+from rackproof.store.browse_rows import CampaignFilter
 from rackproof.store.desks import Desks
 from rackproof.store.embedded import EmbeddedServer
 from rackproof.store.leases import Lease, Leases
@@ -241,6 +242,8 @@ class Store(Desks):
             connection.execute(delete(schema.Finding).where(schema.Finding.campaign_id == campaign))
             if rows:
                 connection.execute(insert(schema.Finding), rows)
+            if state is CampaignState.DONE:
+                means.keep(connection, campaign)
             self._tell(connection, campaign, told)
             moves.free(connection, campaign)
             moves.ended(connection, campaign)
@@ -284,9 +287,7 @@ class Store(Desks):
 
     def campaigns(self, limit: int = 50, before: int | None = None) -> list[CampaignSummary]:
         """The newest campaigns, the newest first; `before` an id for the next page."""
-        with self.transactions.reading("the campaigns could not be read") as connection:
-            summaries = records.load_summaries(connection, limit, before)
-        return [self._again(one) if one.state is CampaignState.RUNNING else one for one in summaries]
+        return [records.summary_of(row) for row in self.browse.campaigns(CampaignFilter(), place=before, limit=limit)]
 
     def kind_of(self, campaign: int) -> str:
         """The kind of a campaign's plan."""
@@ -313,13 +314,6 @@ class Store(Desks):
         """The state of a campaign that was just read as RUNNING: INTERRUPTED where its worker is gone."""
         with self._step(f"campaign {campaign} could not be read") as connection:
             return life.state_of(connection, campaign)
-
-    def _again(self, summary: CampaignSummary) -> CampaignSummary:
-        state = self._seen(summary.id)
-        if state in (CampaignState.RUNNING, CampaignState.INTERRUPTED):
-            return replace(summary, state=state)
-        with self.transactions.reading("the campaigns could not be read") as connection:
-            return records.load_summaries(connection, 1, summary.id + 1)[0]
 
     def _lock(self, connection: Connection, campaign: int, *, not_done: bool = False, anybody: bool = False) -> None:
         """Keep others from changing the campaign until the transaction ends, if it is ours to change. Raises NotFound, LeaseLost.

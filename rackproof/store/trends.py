@@ -5,21 +5,18 @@ of the campaigns, and their own intervals, could not have made it. See docs/nigh
 """
 
 import itertools
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, select, text
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from rackproof.errors import NotFound
 from rackproof.model.campaign import CampaignState
 from rackproof.model.measurement import Interval
-from rackproof.model.verdict import Verdict
-from rackproof.store import schema
-from rackproof.store.columns import encode
+from rackproof.store import means, schema
 from rackproof.store.jumps import jumps
 from rackproof.store.transactions import Transactions
 
@@ -27,49 +24,6 @@ _campaigns = schema.Campaign
 _trials = schema.Trial
 _measurements = schema.Measurement
 _quantities = schema.Quantity
-_VALID = (Verdict.PASS.value, Verdict.FAIL.value)
-#: As in rackproof.stats.pooling, which brings numpy and scipy along.
-_REPETITIONS_MIN = 4
-#: Beyond so many degrees of freedom Student's t no longer changes.
-_T_KNOWN = 200
-
-# By point first, whose trials are repetitions: see rackproof.stats.pooling. Then over the points, which may lie far apart: the mean is as
-# sure as they are.
-_MEANS = text("""
-    WITH points AS (
-        SELECT
-            trials.campaign_id,
-            count(*) FILTER (WHERE valid) AS n,
-            count(*) FILTER (WHERE NOT valid) AS left_out,
-            count(low) FILTER (WHERE valid AND high IS NOT NULL) AS known,
-            avg(value) FILTER (WHERE valid) AS mean,
-            var_samp(value) FILTER (WHERE valid) AS variance,
-            sum((value - low) ^ 2) FILTER (WHERE valid) AS low,
-            sum((high - value) ^ 2) FILTER (WHERE valid) AS high
-        FROM trials
-        JOIN measurements ON measurements.trial_id = trials.id
-        CROSS JOIN LATERAL (SELECT trials.verdict = ANY(CAST(:valid AS text[])) AS valid) judged
-        WHERE trials.campaign_id = ANY(CAST(:campaigns AS bigint[]))
-            AND measurements.quantity_id = ANY(CAST(:quantities AS int[]))
-            AND trials.verdict IS NOT NULL
-            AND trials.point @> CAST(:point AS jsonb)
-        GROUP BY trials.campaign_id, trials.point
-    ), spread AS (
-        SELECT *, n * variance * (CAST(:t AS float8[]))[least(n - 1, array_length(CAST(:t AS float8[]), 1))] ^ 2 AS students
-        FROM points
-    )
-    SELECT
-        campaign_id,
-        CAST(sum(n) AS bigint) AS n,
-        CAST(sum(left_out) AS bigint) AS left_out,
-        count(*) FILTER (WHERE n > 0) AS points,
-        sum(n * mean) / nullif(sum(n), 0) AS mean,
-        bool_and(n >= :from OR known = n) AS known,
-        sum(CASE WHEN n >= :from THEN students ELSE low END) / nullif(sum(n), 0) ^ 2 AS low,
-        sum(CASE WHEN n >= :from THEN students ELSE high END) / nullif(sum(n), 0) ^ 2 AS high
-    FROM spread
-    GROUP BY campaign_id
-""")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,7 +103,7 @@ class Trends:
         subject: exactly what the measurement is of; {} the trial as a whole. point: only trials at these values.
         """
         wanted = dict(subject or {})
-        with self._transactions.reading(f"the trend of {quantity} could not be read") as connection:
+        with self._transactions.step(f"the trend of {quantity} could not be read") as connection:
             campaigns = _newest(connection, name, kind, testbed, limit)
             unit, quantities = _quantity(connection, quantity, wanted, [row.id for row in campaigns])
             points = _points(connection, campaigns, quantities, point)
@@ -221,18 +175,9 @@ def _quantity(connection: Connection, name: str, subject: Mapping[str, str], cam
 def _points(
     connection: Connection, campaigns: Sequence[Any], quantities: Sequence[int], point: Mapping[str, Any] | None
 ) -> tuple[TrendPoint, ...]:
-    """One point a campaign that has a valid trial. The database adds up: a long trend is of a hundred thousand trials."""
-    from rackproof.stats.batches import t_quantile
-
-    wanted = {
-        "campaigns": [row.id for row in campaigns],
-        "quantities": list(quantities),
-        "point": json.dumps(encode(dict(point or {}))),
-        "valid": list(_VALID),
-        "t": [t_quantile(degrees) for degrees in range(1, _T_KNOWN + 1)],
-        "from": _REPETITIONS_MIN,
-    }
-    found = {row.campaign_id: row for row in connection.execute(_MEANS, wanted)}
+    """One point a campaign that has a valid trial."""
+    numbers = [row.id for row in campaigns]
+    found = means.at(connection, numbers, quantities, point) if point else means.kept(connection, numbers, quantities)
     return tuple(
         TrendPoint(
             campaign=campaign.id,

@@ -9,9 +9,7 @@ from api.wiring import BIGINT_MAX, TheStore
 from rackproof.model.campaign import CampaignState
 from rackproof.model.service import Role
 from rackproof.model.verdict import Verdict
-from rackproof.store import pages_listing
-from rackproof.store.browse_rows import CampaignFilter, CampaignRow
-from rackproof.store.pages_listing import Order
+from rackproof.store.browse_rows import CampaignFilter, CampaignRow, Order
 from testplans.registry import kinds
 from web.listing import ROWS, Pages, address, day, given, one_of
 from web.rendering import page
@@ -50,10 +48,7 @@ def campaigns(
         until=day(until, "until", end=True),
     )
     chosen = one_of(Order, order, "order") or Order.NEWEST
-    place = None
-    if (mark := before or after) is not None:
-        place = (store.browse.campaign(mark).name, mark)
-    rows = pages_listing.campaigns(store.transactions, wanted, chosen, place=place, backwards=before is not None, limit=ROWS + 1)
+    rows = store.browse.campaigns(wanted, order=chosen, place=before or after, backwards=before is not None, limit=ROWS + 1)
     more = len(rows) > ROWS
     rows = (rows[1:] if before is not None else rows[:ROWS]) if more else rows
     filters = {"state": state, "verdict": verdict, "kind": kind, "testbed": testbed, "owner": owner, "name": name}
@@ -70,7 +65,7 @@ def campaigns(
         pages=_pages(here, rows, after=after, before=before, more=more),
         live=any(row.state is CampaignState.RUNNING for row in rows),
         kinds=sorted(kinds()),
-        testbeds=[one.name for one in store.testbeds.list()],
+        testbeds=store.testbeds.names(),
         owners=[user.name for user in store.accounts.users(limit=200)],
         states=list(CampaignState),
         verdicts=list(Verdict),

@@ -37,8 +37,9 @@ def comparison(
     offered = store.browse.campaigns(CampaignFilter(), limit=_OFFERED)
     if not numbers:
         return page(request, "compare.html.j2", campaigns=[], offered=offered)
-    campaigns = [store.browse.detail(number) for number in numbers]
-    quantities = pages_compare.quantities(store.transactions, numbers)
+    with store.transactions.together("the campaigns could not be read"):
+        campaigns = [store.browse.detail(number) for number in numbers]
+        quantities = pages_compare.quantities(store.transactions, numbers)
     chosen = name if name in quantities else next((one for one in _FIRST if one in quantities), next(iter(quantities), None))
     measured = quantities[chosen] if chosen is not None else pages_compare.Measured(unit="", subjects={})
     several = [kind for kind, count in measured.subjects.items() if count > 1]

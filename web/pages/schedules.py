@@ -34,14 +34,16 @@ Before = Annotated[int | None, Query(ge=1, le=BIGINT_MAX)]
 
 @router.get("/schedules")
 def schedules(request: Request, store: TheStore, zone: Annotated[str | None, Query(max_length=64)] = None) -> Response:
-    found = store.schedules.list()
+    with store.transactions.together("the schedules could not be read"):
+        found = store.schedules.list()
+        latest, testbeds, reservations = latest_runs(store.transactions), store.testbeds.list(), store.reservations.list()
     chosen = zone if zone in _zones() else zone_of(found)
     return page(
         request,
         "schedules.html.j2",
         schedules=found,
-        latest=latest_runs(store.transactions),
-        days=coming(found, store.testbeds.list(), store.reservations.list(), zone=chosen, now=datetime.now(UTC), days=DAYS),
+        latest=latest,
+        days=coming(found, testbeds, reservations, zone=chosen, now=datetime.now(UTC), days=DAYS),
         zone=chosen,
         zones=sorted({chosen, "UTC", *(schedule.zone for schedule in found)}),
         plans={schedule.id: [described(text) for text in schedule.plans] for schedule in found},

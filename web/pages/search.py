@@ -1,13 +1,11 @@
 """What is there that has these words? One list of campaigns, testbeds, schedules and, for who may see them, users."""
 
-from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
 from api.identity import GuardedRoute, Identity, needs
 from api.wiring import TheStore
-from rackproof.errors import NotFound
 from rackproof.model.service import Role
 from rackproof.store import pages_search
 from web.rendering import page
@@ -32,16 +30,11 @@ def search(
     if exact is not None and exact in numbers:
         # Whoever types a number means that campaign; others have it in their names.
         numbers = [exact, *(one for one in numbers if one != exact)]
-    campaigns = []
-    with store.transactions.together("the campaigns that were found could not be read"):
-        for one in numbers[:_ROWS]:
-            with suppress(NotFound):  # removed in between
-                campaigns.append(store.browse.campaign(one))
     return page(
         request,
         "search.html.j2",
         q=q.strip(),
-        campaigns=campaigns,
+        campaigns=store.browse.several(numbers[:_ROWS]),
         exact=exact,
         others=pages_search.others(store.transactions, q, users=who.may(Role.ADMIN)) if first else [],
         addresses=_ADDRESSES,

@@ -43,8 +43,11 @@ def every_part(request: Request, store: TheStore) -> Response:
 
 @router.get("/testbeds/{name}")
 def one(request: Request, store: TheStore, name: Name, before: Before = None) -> Response:
-    found = store.testbeds.get(name)
-    checks = store.browse.campaigns(CampaignFilter(testbed=name, owner=CHECKS), before=before, limit=HISTORY + 1)
+    with store.transactions.together(f"testbed {name} could not be read"):
+        found = store.testbeds.get(name)
+        checks = store.browse.campaigns(CampaignFilter(testbed=name, owner=CHECKS), place=before, limit=HISTORY + 1)
+        past = store.reservations.list(name, past=True)[:5]
+        values = _now(store, name)
     return page(
         request,
         "testbed.html.j2",
@@ -55,9 +58,9 @@ def one(request: Request, store: TheStore, name: Name, before: Before = None) ->
         golden=described(found.golden_plan) if found.golden_plan is not None else None,
         golden_words=in_words(found.golden_cron or ""),
         golden_due=_due(found.golden_cron, found.golden_zone),
-        past=store.reservations.list(name, past=True)[:5],
+        past=past,
         offline=TestbedState.OFFLINE,
-        **_now(store, name),
+        **values,
     )
 
 
@@ -68,16 +71,18 @@ def now(request: Request, store: TheStore, name: Name) -> Response:
 
 
 def _all(store: Store) -> dict[str, Any]:
-    places = store.queue.forecast()
-    found = store.testbeds.list()
+    with store.transactions.together("the testbeds could not be read"):
+        places = store.queue.forecast()
+        found = store.testbeds.list()
+        checks = store.browse.several([bed.golden_campaign_id for bed in found if bed.golden_campaign_id is not None])
+        workers = store.workers.list()
+    latest = {check.id: check for check in checks}
     return {
         "testbeds": found,
         "now_on": {place.testbed: place for place in places if place.position == 0},
         "waiting": {bed.name: [place for place in places if place.testbed == bed.name and place.position > 0] for bed in found},
-        "checks": {
-            bed.name: store.browse.campaign(bed.golden_campaign_id) if bed.golden_campaign_id is not None else None for bed in found
-        },
-        "workers": store.workers.list(),
+        "checks": {bed.name: latest.get(bed.golden_campaign_id or 0) for bed in found},
+        "workers": workers,
     }
 
 

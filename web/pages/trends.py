@@ -31,6 +31,12 @@ Word = Annotated[str, Query(max_length=500)]
 
 @router.get("/trends")
 def trends(request: Request, store: TheStore, name: Word = "", quantity: Word = "", of: Word = "", last: int = LAST[0]) -> Response:
+    with store.transactions.together("the trend could not be read"):
+        values = _values(request, store, name, quantity, of, last)
+    return page(request, "trends.html.j2", plain=plain, part=part, **values)
+
+
+def _values(request: Request, store: TheStore, name: str, quantity: str, of: str, last: int) -> dict[str, Any]:
     plans = plan_names(store.transactions)
     if not name and plans:
         name = plans[0].name
@@ -43,7 +49,7 @@ def trends(request: Request, store: TheStore, name: Word = "", quantity: Word = 
             values |= _chosen(request, store, name, quantity, of, last)
         except NotFound as error:
             values["missing"] = str(error)
-    return page(request, "trends.html.j2", plain=plain, part=part, **values)
+    return values
 
 
 def plain(value: float) -> str:

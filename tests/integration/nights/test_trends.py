@@ -12,7 +12,7 @@ from rackproof.errors import NotFound
 from rackproof.model.campaign import CampaignState
 from rackproof.model.verdict import Verdict
 from rackproof.stats.pooling import REPETITIONS_MIN, repetitions
-from rackproof.store import Store, schema, trends
+from rackproof.store import Store, means, schema
 
 Point = Mapping[str, float | int | str]
 
@@ -184,5 +184,42 @@ def test_a_mean_is_as_sure_as_its_points_and_not_as_wide_as_they_lie_apart(
     assert (None if point.interval is None else point.interval.half_width) == (None if expected is None else pytest.approx(expected))
 
 
+def test_what_a_campaign_came_to_is_kept_until_it_runs_again(store: Store) -> None:
+    campaign = a_campaign(store, [(LOAD, Verdict.PASS, 10.0)], quantity(store))
+
+    def value() -> float:
+        (point,) = store.trends.series(name="night", quantity="delay.p99").points
+        return point.value
+
+    def change(sql: str) -> None:
+        with store.transactions.step("a change") as connection:
+            connection.exec_driver_sql(sql)
+
+    assert value() == 10.0
+    change("UPDATE measurements SET value = 20")
+    assert value() == 10.0, "what is done does not change, so it is not worked out again"
+    change(f"UPDATE campaigns SET fence = fence + 1 WHERE id = {campaign}")
+    assert value() == 20.0
+
+
+def test_all_that_a_campaign_measured_is_kept_at_its_end_as_a_trend_would_find_it(store: Store) -> None:
+    of = [quantity(store, method=method) for method in ("batch means, 20 batches", "batch means, 19 batches")]
+    other = quantity(store, "throughput", "Mbit/s")
+    trials = [(LOAD, Verdict.PASS, value) for value in (10.0, 12.0)] + [(LOAD, Verdict.INVALID, 99.0)]
+    campaign = a_campaign(store, trials, of[0])
+    with store.transactions.step("what it came to") as connection:
+        connection.exec_driver_sql(f"UPDATE measurements SET quantity_id = {of[1]} WHERE value = 12")
+        connection.exec_driver_sql(
+            f"INSERT INTO measurements SELECT trial_id, 1, {other}, value * 2, NULL, NULL, 5 FROM measurements"
+        )
+        found = means.kept(connection, [campaign], of)
+        connection.exec_driver_sql("DELETE FROM means")
+        means.keep(connection, campaign)
+        rows = connection.exec_driver_sql("SELECT quantity_id, n, left_out, mean, known FROM means ORDER BY quantity_id").all()
+        again = means.kept(connection, [campaign], of)
+    assert rows == [(of[0], 2, 1, 11.0, True), (other, 2, 1, 22.0, False)]
+    assert again == found
+
+
 def test_repetitions_count_as_they_do_everywhere_else() -> None:
-    assert trends._REPETITIONS_MIN == REPETITIONS_MIN
+    assert means._REPETITIONS_MIN == REPETITIONS_MIN

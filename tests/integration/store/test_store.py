@@ -271,6 +271,8 @@ def test_the_list_shows_the_newest_first_page_by_page(store: Store, campaign: Ma
     assert (older.id, older.state, older.verdict, older.reason) == (numbers[1], CampaignState.FAILED, Verdict.ERROR, "no device")
     (oldest,) = store.campaigns(limit=2, before=older.id)
     assert (oldest.id, oldest.trials, oldest.trials_done) == (numbers[0], 0, 0)
+    asked = [numbers[0], 99, numbers[2]]
+    assert [row.id for row in store.browse.several(asked)] == [numbers[0], numbers[2]], "in the order asked for, without what is not there"
 
 
 def test_events_come_in_order_and_from_where_one_left(store: Store, campaign: MakeCampaign) -> None:

@@ -3,18 +3,24 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rackproof.model.measurement import Interval
 from rackproof.store.pages_compare import Reading
 from web.comparing import compare, differences, flat
 from web.small_charts import HEIGHT, WIDTH, charts
 
 
-def reading(
-    value: float, half: float | None = 1.0, *, device: str = "a", load: float = 10, queue: str = "0", repetition: int = 1
-) -> Reading:
-    interval = None if half is None else Interval(low=value - half, high=value + half, method="batch means")
+def reading(value: float, half: float | None = 1.0, *, device: str = "a", load: float = 10, queue: str = "0") -> Reading:
+    ends = (None, None) if half is None else (value - half, value + half)
     point = {"device": device, "discipline": "strict-priority", "scheduler": "SP", "load_mbps": load}
-    return Reading(point=point, repetition=repetition, subject={"queue": queue}, value=value, n=100, interval=interval)
+    return Reading(
+        point=point,
+        subject={"queue": queue},
+        values=[value],
+        n=100,
+        lows=ends[:1],
+        highs=ends[1:],
+        confidence=0.95,
+        method="batch means",
+    )
 
 
 def values(found: Any) -> list[list[float | None]]:
@@ -48,7 +54,7 @@ def test_campaigns_of_different_devices_are_compared_by_device() -> None:
 
 
 def test_repetitions_are_one_number_with_its_own_interval() -> None:
-    several = [reading(value, repetition=at) for at, value in enumerate((9.0, 10.0, 11.0, 10.0), 1)]
+    several = [reading(value) for value in (9.0, 10.0, 11.0, 10.0)]
     cell = compare({1: several}, "").rows[0].cells[0]
     assert cell is not None
     assert (cell.value, cell.repetitions, cell.n) == (10.0, 4, 400)

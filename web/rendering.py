@@ -16,6 +16,7 @@ import rackproof
 from api.identity import Identity
 from rackproof.model.service import Role
 from web import words
+from web.points import named
 
 _FOLDER = Path(__file__).parent
 STATIC = _FOLDER / "static"
@@ -55,7 +56,7 @@ def environment() -> Environment:
         loader=FileSystemLoader(_FOLDER / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     made.globals |= {"static": static, "version": rackproof.__version__, "htmx_config": HTMX, "Role": Role}
-    made.filters |= words.FILTERS
+    made.filters |= {**words.FILTERS, "named": named}
     return made
 
 

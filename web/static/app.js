@@ -45,14 +45,21 @@ function values(form) {
 }
 
 function complain(form, problem) {
-  form.querySelectorAll(".field.wrong").forEach((field) => field.classList.remove("wrong"));
+  for (const field of form.querySelectorAll(".field.wrong")) {
+    field.classList.remove("wrong");
+    const help = field.querySelector(".help");
+    help.textContent = help.dataset.usual;
+    field.querySelector("[aria-invalid]")?.removeAttribute("aria-invalid");
+  }
   const rest = [];
   for (const fault of problem.problems ?? []) {
     const where = fault.where.replace(/^body\./, "");
     const field = form.querySelector(`[data-field="${CSS.escape(where)}"]`);
     if (field) {
       field.classList.add("wrong");
-      field.querySelector(".help").textContent = `expected ${fault.expected}, found ${fault.found}`;
+      const help = field.querySelector(".help");
+      help.dataset.usual ??= help.textContent;
+      help.textContent = `expected ${fault.expected}, found ${fault.found}`;
       field.querySelector("input, select, textarea")?.setAttribute("aria-invalid", "true");
     } else rest.push(`${fault.line ? `line ${fault.line}: ` : ""}${where}: expected ${fault.expected}, found ${fault.found}`);
   }
@@ -138,6 +145,8 @@ function localTimes(root = document) {
   }
 }
 localTimes();
+// On a narrow screen, the tab that is shown is in sight.
+for (const tab of document.querySelectorAll(".tabs [aria-current]")) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 48;
 document.addEventListener("htmx:afterSwap", (event) => localTimes(event.target));
 
 window.rackproof = { ask, notice, localTimes, values, complain };

@@ -1,6 +1,9 @@
-// Parts that refresh by themselves wait while somebody is at one of their links or buttons: it must not vanish from under them.
+// Parts that refresh by themselves wait while somebody is at one of their links or buttons, or has chosen some of their lines: it must not
+// vanish from under them.
 "use strict";
 document.addEventListener("htmx:beforeRequest", (event) => {
+  const list = event.target.dataset.calm === undefined ? event.target : event.detail.target;
+  if (list !== event.target && list.querySelector("input:checked")) event.preventDefault();
   const held = document.activeElement?.closest("a, button, input, select, summary");
-  if (held && event.target.contains(held)) event.preventDefault();
+  if (held && list.contains(held)) event.preventDefault();
 });

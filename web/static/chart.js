@@ -13,16 +13,19 @@
   const number = (value) => {
     if (value === null || value === undefined) return "–";
     const size = Math.abs(value);
-    return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+    if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(2);
+    const [whole, part] = String(Number(value.toPrecision(4))).split(".");
+    return whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") + (part ? `.${part}` : "");
   };
 
   const font = () => `12px ${getComputedStyle(document.body).fontFamily}`;
 
   function axis(label, more = {}) {
-    return { stroke: css("--soft"), font: font(), labelFont: font(), label, labelSize: 20, labelGap: 2, grid: { stroke: css("--hair"), width: 1 }, ticks: { stroke: css("--hair"), width: 1, size: 4 }, gap: 4, values: (_, ticks) => ticks.map(number), ...more };
+    return { stroke: css("--soft"), font: font(), labelFont: font(), label, labelSize: 20, labelGap: 2, grid: { stroke: css("--hair"), width: 1 }, ticks: { stroke: css("--hair"), width: 1, size: 4 }, gap: 4, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : number(tick))), ...more };
   }
 
-  const within = (name, unit) => (unit ? `${name} [${unit}]` : name);
+  const said = (unit) => (unit === "us" ? "µs" : unit);
+  const within = (name, unit) => (unit ? `${name} [${said(unit)}]` : name);
   const drawn = new Set();
 
   /** Draw into a place, and again whenever theme or width change. make(width) gives a uPlot. */
@@ -71,5 +74,5 @@
     return list;
   }
 
-  rackproof.charts = { css, dark, colour, number, axis, within, chart, keys };
+  rackproof.charts = { css, dark, colour, number, axis, said, within, chart, keys };
 }

@@ -203,7 +203,8 @@
     said.textContent = "";
     const priority = encodeURIComponent(document.getElementById("priority").value || "0");
     const again = original.id && text.value === original.text;
-    const path = again ? `/api/v1/campaigns/${original.id}/again?priority=${priority}` : `/api/v1/campaigns?priority=${priority}`;
+    const parent = original.id ? `&parent=${original.id}` : "";
+    const path = again ? `/api/v1/campaigns/${original.id}/again?priority=${priority}` : `/api/v1/campaigns?priority=${priority}${parent}`;
     // The same key for the same plan: pressed twice, or after an answer was lost, it is one campaign.
     if (key?.sent !== path + text.value) key = { sent: path + text.value, id: crypto.getRandomValues(new Uint32Array(4)).join("-") };
     try {

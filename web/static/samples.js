@@ -88,7 +88,7 @@
       } else made.draw();
       if (keep) {
         const whole = data.from <= 0 && data.to >= data.until;
-        history.replaceState(null, "", whole ? location.pathname : `?${new URLSearchParams({ from: number(data.from), to: number(data.to) })}`);
+        history.replaceState(null, "", whole ? location.pathname : `?${new URLSearchParams({ from: Number(data.from.toPrecision(6)), to: Number(data.to.toPrecision(6)) })}`);
       }
     }
 

@@ -12,7 +12,7 @@ document.querySelector("[data-trend-form]")?.addEventListener("change", (event) 
   if (place) {
     const data = JSON.parse(place.dataset.trend);
     const colour = (name) => getComputedStyle(place).getPropertyValue(name).trim();
-    const number = (value) => (value === null ? "–" : Number(value.toPrecision(4)).toString());
+    const { number, said, within } = rackproof.charts;
     const day = (seconds) => {
       const at = new Date(seconds * 1000);
       const pad = (part) => String(part).padStart(2, "0");
@@ -46,7 +46,7 @@ document.querySelector("[data-trend-form]")?.addEventListener("change", (event) 
         line(x(from) - 6 * unit, y(level), x(to) + 6 * unit, y(level));
       });
       ctx.globalAlpha = 1;
-      ctx.strokeStyle = colour("--verdict-FAIL");
+      ctx.strokeStyle = colour("--bad");
       ctx.lineWidth = 1.5 * unit;
       ctx.setLineDash([5 * unit, 4 * unit]);
       for (const edge of data.edges.slice(1, -1)) {
@@ -79,7 +79,7 @@ document.querySelector("[data-trend-form]")?.addEventListener("change", (event) 
       const index = u.cursor.idx;
       if (index === null || index === undefined || u.cursor.left < 0) { tip.textContent = ""; return; }
       const interval = data.low[index] === null ? "" : `\n${number(data.low[index])} to ${number(data.high[index])}`;
-      tip.textContent = `${data.value[index] === null ? "infinite" : number(data.value[index])} ${data.unit}${interval}\ncampaign ${data.campaign[index]}\n${day(data.at[index]).join(" ")}`;
+      tip.textContent = `${data.value[index] === null ? "infinite" : number(data.value[index])} ${said(data.unit)}${interval}\ncampaign ${data.campaign[index]}\n${day(data.at[index]).join(" ")}`;
       const left = u.valToPos(data.at[index], "x");
       tip.style.left = `${Math.max(0, left > u.over.clientWidth - 150 ? left - tip.offsetWidth - 12 : left + 12)}px`;
       tip.style.top = "8px";
@@ -99,7 +99,7 @@ document.querySelector("[data-trend-form]")?.addEventListener("change", (event) 
           scales: { x: { range: [first - side, last + side] }, y: { range: [span[0] - pad, span[1] + pad] } },
           axes: [
             { ...axis, values: (u, splits) => splits.map((split) => (short ? day(split).join("\n") : day(split)[0])), space: 90, ...(short ? {} : { incrs: [1, 2, 4, 7, 14, 28, 56, 112, 365, 730].map((days) => days * 86400) }) },
-            { ...axis, size: 70, ...(numbers.length ? {} : { values: () => [] }), label: data.unit ? `${data.label} [${data.unit}]` : data.label, labelFont: axis.font, labelSize: 22 },
+            { ...axis, size: 70, values: (_, splits) => (numbers.length ? splits.map(number) : []), label: within(data.label, data.unit), labelFont: axis.font, labelSize: 22 },
           ],
           series: [{}, { stroke: colour("--link"), width: 1, points: { show: true, size: 8, fill: colour("--link") } }],
           hooks: { drawAxes: [details], setCursor: [tell] },

@@ -137,7 +137,7 @@ def seeded(store: Store, settings: Settings) -> Seeds:
 
     odd = _odd(store)
     interrupted = _interrupted(store, now)
-    running = submitted(store, plan_text("Four disciplines, half-way", disciplines=BOTH), **engineer)
+    running = submitted(store, plan_text("Two disciplines, half-way", disciplines=BOTH), **engineer)
     lease = taken(store, running, incarnation)
     assert lease.fence == 1
     running.begin()

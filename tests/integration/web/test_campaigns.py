@@ -254,7 +254,7 @@ def test_the_log_leads_back_to_the_beginning_and_forth_again(site: Site, client:
 
 def test_the_home_page_says_what_runs_what_is_next_and_what_changed(quiet: Client, seeds: Seeds) -> None:
     said_ = text_of(quiet(Role.VIEWER).get("/").text)
-    assert re.search(r"now Four disciplines, half-way 4 / 10 engineer bench", said_)
+    assert re.search(r"now Two disciplines, half-way 4 / 10 engineer bench", said_)
     assert "1 Next in line waits for campaign" in said_
     assert re.search(r"Nightly FAIL .* What changed the verdict PASS → FAIL", said_)
     assert "lab-2 offline the health check failed" in said_

@@ -20,7 +20,7 @@ def test_the_list_says_what_runs_what_waits_and_why_not(quiet: Client, quiet_sit
     bench, lab = (re.search(rf'<a href="/testbeds/{name}">.*?</tr>', page, re.S) for name in ("bench", "lab-2"))
     assert bench is not None
     assert lab is not None
-    assert f'<a href="/campaigns/{quiet_site.seeds.running}">Four disciplines, half-way</a>' in bench[0]
+    assert f'<a href="/campaigns/{quiet_site.seeds.running}">Two disciplines, half-way</a>' in bench[0]
     assert '<td class="num">3</td>' in bench[0]  # two campaigns and a reservation
     assert "bench-1" in bench[0]
     assert "the health check failed: delay floor 41 us" in lab[0]

@@ -40,6 +40,15 @@ class PlanError(RackproofError):
         super().__init__("\n".join([f"{source}: the plan cannot be used", *(f"  {problem}" for problem in problems)]))
 
 
+class FileError(RackproofError):
+    """A file that was given cannot be used."""
+
+    def __init__(self, source: str, problem: Problem) -> None:
+        self.source = source
+        self.problem = problem
+        super().__init__(f"{source}: {problem}")
+
+
 class SettingsError(RackproofError):
     """A setting cannot be used."""
 

@@ -5,7 +5,7 @@ from functools import cache
 from fastapi import APIRouter, Response
 
 from api.identity import open_to_all
-from rackproof.palette import DARK, GRID, INK, INK_FAINT, INK_SOFT, NO_VERDICT, PAPER, QUEUES, RULE, TONES, VERDICTS
+from rackproof.palette import DARK, GRID, INK, INK_FAINT, INK_SOFT, NO_VERDICT, PAPER, QUEUES, RULE, SCHEMES, TONES, VERDICTS
 
 router = APIRouter(dependencies=[open_to_all])
 
@@ -20,7 +20,9 @@ async def palette() -> Response:
 @cache
 def css() -> str:
     """Custom properties for light and dark."""
-    light = _NEUTRAL | {f"queue-{index}": mark.colour for index, mark in enumerate(QUEUES)}
+    series = {f"queue-{index}": mark.colour for index, mark in enumerate(QUEUES)}
+    series |= {f"scheme-{place}": mark.colour for place, mark in enumerate(SCHEMES)}
+    light = _NEUTRAL | series
     dark = {name: DARK.get(colour, colour) for name, colour in light.items()}
     fixed = {f"verdict-{verdict.value}": colour for verdict, colour in VERDICTS.items()} | {"verdict-none": NO_VERDICT}
     fixed |= {f"tone-{tone}": colour for tone, colour in TONES.items()}
@@ -30,7 +32,7 @@ def css() -> str:
         f"@media (prefers-color-scheme: dark) {{ :root:not([data-theme=light]) {{ {of_dark} }} }}\n"
         f":root[data-theme=dark] {{ color-scheme: dark; {of_dark} }}\n"
         ":root[data-theme=light] { color-scheme: light; }\n"
-        + "".join(f".{name} {{ --colour: var(--{name}); }}\n" for name in [*fixed, *(name for name in light if name.startswith("queue"))])
+        + "".join(f".{name} {{ --colour: var(--{name}); }}\n" for name in [*fixed, *series])
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
 
 from rackproof.model.service import Role
 from tests.integration.web.house import COOKIE, House, Site, client, house, quiet, quiet_site, seeds, site
@@ -17,11 +17,22 @@ __all__ = ["House", "Site", "browser", "client", "house", "opened", "quiet", "qu
 
 CHROMIUM = "/usr/bin/chromium"
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
-THEMES = ("light", "dark")
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1360, "height": 900}
 #: No wait in these tests is longer [ms].
 BOUND_MS = 20_000
+#: In every page: what its policy forbade is said, and how far its layout moved by itself is summed up.
+_WATCHED = """
+    document.addEventListener("securitypolicyviolation", (event) => {
+        console.error(`forbidden by ${event.violatedDirective}: ${event.blockedURI}`);
+    });
+    const moved = [];
+    const names = (shift) => shift.sources.map(({ node }) => node?.id || node?.className || node?.nodeName);
+    const add = (shifts) => moved.push(...shifts.map((one) => [one.value, names(one)]));
+    const shifts = new PerformanceObserver((list) => add(list.getEntries()));
+    shifts.observe({ type: "layout-shift", buffered: true });
+    window.moved = () => { add(shifts.takeRecords()); return moved; };
+"""
 expect.set_options(timeout=BOUND_MS)
 
 
@@ -42,7 +53,8 @@ class Visit:
     def faults(self, *rules: str) -> list[str]:
         """What axe finds that is serious; rules: look for these alone."""
         # The page's policy lets no script in: axe comes in beside it, as a tool of the browser does.
-        self.page.evaluate(AXE.read_text())
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE.read_text())
         wanted = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
         found: dict[str, Any] = self.page.evaluate("(wanted) => axe.run(wanted)", wanted)
         return [
@@ -61,6 +73,12 @@ class Visit:
 Opener = Callable[..., Visit]
 
 
+def seqs(page: Page) -> list[int]:
+    """The events in the log, in the order in which they stand there."""
+    found: list[int] = page.evaluate("[...document.querySelectorAll('#log li')].map((line) => Number(line.dataset.seq))")
+    return found
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Debian's chromium, started once."""
@@ -72,52 +90,61 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+@contextlib.contextmanager
+def visiting(
+    browser: Browser, site: Site, role: Role | None = Role.ENGINEER, *, theme: str = "light", phone: bool = False
+) -> Iterator[Visit]:
+    """A page on a site, signed in with a role."""
+    context = browser.new_context(
+        viewport=PHONE if phone else DESK,  # type: ignore[arg-type]  # a TypedDict
+        color_scheme="dark" if theme == "dark" else "light",
+        timezone_id="Europe/Zurich",
+        locale="en-GB",
+        reduced_motion="reduce",
+    )
+    # The site may end before the test does, and must not wait for what is open.
+    site.closing.callback(_close, context)
+    if role is not None:
+        secret, _ = site.store.accounts.open_session(site.store.accounts.by_name(role.value).id)
+        context.add_cookies([{"name": COOKIE, "value": secret, "url": site.address, "httpOnly": True}])
+    context.add_init_script(_WATCHED)
+    page = context.new_page()
+    page.set_default_timeout(BOUND_MS)
+    visit = Visit(page=page, site=site)
+    host = urlsplit(site.address).netloc
+
+    def asked(address: str) -> None:
+        target = urlsplit(address)
+        if target.scheme in ("http", "https", "ws", "wss") and target.netloc != host:
+            visit.elsewhere.append(address)
+
+    def said(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            visit.complaints.append(f"{message.type}: {message.text}")
+
+    context.on("request", lambda request: asked(request.url))
+    page.on("websocket", lambda socket: asked(socket.url))
+    page.on("console", said)
+    page.on("pageerror", lambda error: visit.complaints.append(f"error: {error}"))
+    yield visit
+    _close(context)
+
+
 @pytest.fixture
 def opened(browser: Browser) -> Iterator[Opener]:
     """Opens a page on a site, signed in with a role; theme, width. At the end every page must have been clean."""
-    contexts: list[BrowserContext] = []
     visits: list[Visit] = []
+    with contextlib.ExitStack() as stack:
 
-    def make(site: Site, role: Role | None = Role.ENGINEER, *, theme: str = "light", phone: bool = False, lenient: bool = False) -> Visit:
-        size = PHONE if phone else DESK
-        context = browser.new_context(
-            viewport=size,  # type: ignore[arg-type]  # a TypedDict
-            color_scheme="dark" if theme == "dark" else "light",
-            timezone_id="Europe/Zurich",
-            locale="en-GB",
-            reduced_motion="reduce",
-        )
-        contexts.append(context)
-        site.closing.callback(_close, context)
-        if role is not None:
-            secret, _ = site.store.accounts.open_session(site.store.accounts.by_name(role.value).id)
-            context.add_cookies([{"name": COOKIE, "value": secret, "url": site.address, "httpOnly": True}])
-        page = context.new_page()
-        page.set_default_timeout(BOUND_MS)
-        visit = Visit(page=page, site=site)
-        host = urlsplit(site.address).netloc
+        def make(site: Site, role: Role | None = Role.ENGINEER, *, lenient: bool = False, **kind: Any) -> Visit:
+            visit = stack.enter_context(visiting(browser, site, role, **kind))
+            if not lenient:
+                visits.append(visit)
+            return visit
 
-        def asked(request: Request) -> None:
-            target = urlsplit(request.url)
-            if target.scheme in ("http", "https", "ws", "wss") and target.netloc != host:
-                visit.elsewhere.append(request.url)
-
-        def said(message: ConsoleMessage) -> None:
-            if message.type in ("error", "warning"):
-                visit.complaints.append(f"{message.type}: {message.text}")
-
-        page.on("request", asked)
-        page.on("console", said)
-        page.on("pageerror", lambda error: visit.complaints.append(f"error: {error}"))
-        if not lenient:
-            visits.append(visit)
-        return visit
-
-    yield make
-    for visit in visits:
-        visit.is_clean()
-    for context in contexts:
-        _close(context)
+        yield make
+        for visit in visits:
+            visit.is_clean()
 
 
 @pytest.fixture

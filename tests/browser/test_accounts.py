@@ -1,7 +1,7 @@
 """Can people get in, keep their tokens and passwords, and an admin the accounts of others?"""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from rackproof.model.service import Role
 from rackproof.settings import Settings
 from rackproof.store import Store
-from tests.browser.conftest import BOUND_MS, THEMES, Opener, Visit
+from tests.browser.conftest import BOUND_MS, Opener
 from tests.integration.accounts.serving import PASSWORD, serving
 from tests.integration.web.house import Site
 from tests.integration.web.seeds import cheap
@@ -149,25 +149,3 @@ def test_an_admin_makes_changes_and_removes_a_user(opened: Opener, site: Site) -
     page.wait_for_url(re.compile(r"/audit\?action=user\.credentials$"))
     expect(page.get_by_label("Action")).to_have_value("user.credentials")
     expect(page.get_by_role("region", name="Audit lines")).not_to_contain_text("user.delete")
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_nothing_is_in_anybodys_way(visit: Callable[..., Visit], theme: str) -> None:
-    admin = visit(Role.ADMIN, theme=theme)
-    for path in ("/account", "/users", "/users/2", "/users/3", "/audit", "/audit?user=nobody"):
-        admin.go(path)
-        assert admin.faults() == [], path
-    lost = visit(Role.VIEWER, theme=theme, lenient=True)
-    for path in ("/nothing", "/users"):
-        lost.go(path)
-        assert lost.faults() == [], path
-    nobody = visit(None, theme=theme)
-    nobody.go("/sign-in?next=/schedules")
-    assert nobody.faults() == []
-
-
-def test_it_fits_on_a_phone(visit: Callable[..., Visit]) -> None:
-    opened = visit(Role.ADMIN, phone=True)
-    for path in ("/account", "/users", "/users/2", "/audit"):
-        page = opened.go(path)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path

@@ -12,32 +12,12 @@ from playwright.sync_api import Dialog, Page, expect
 from rackproof.model.campaign import CampaignState
 from rackproof.model.service import Role
 from rackproof.model.verdict import Verdict
-from tests.browser.conftest import BOUND_MS, THEMES, Opener, Visit
+from tests.browser.conftest import BOUND_MS, Opener, Visit, seqs
 from tests.browser.wire import Wire, wired
 from tests.integration.web.house import Site
 from tests.integration.web.seeds import Seeds, a_report
 from tests.integration.web.written import Run, held, plan_text, submitted
 
-PAGES = (
-    "/",
-    "/campaigns",
-    "/campaigns?verdict=INVALID",
-    "/campaigns?name=nothing+is+called+this",
-    "/campaigns/{passed}",
-    "/campaigns/{failed}/findings",
-    "/campaigns/{resumed}/trials",
-    "/campaigns/{invalid}/measurements?name=throughput",
-    "/campaigns/{passed}/provenance",
-    "/campaigns/{passed}/configurations",
-    "/campaigns/{resumed}/log",
-    "/campaigns/{running}",
-    "/campaigns/{waiting[0]}",
-    "/campaigns/{odd}",
-    "/campaigns/{passed}/trials/5",
-    "/campaigns/{invalid}/trials/3",
-)
-#: The shift of a layout that nobody sees.
-SHIFT_MAX = 0.01
 #: How long a connection is cut: long enough for the browser to try in vain.
 CUT_MS = 2500
 
@@ -45,47 +25,6 @@ CUT_MS = 2500
 def running(site: Site) -> Run:
     """The campaign that is half-way, in the hands of its worker."""
     return held(site.store, site.seeds.running, site.seeds.incarnation)
-
-
-def addresses(seeds: Seeds) -> list[str]:
-    """The pages, with the campaigns that are there."""
-    names = ("passed", "failed", "resumed", "invalid", "running", "odd", "waiting")
-    return [path.format(**{name: getattr(seeds, name) for name in names}) for path in PAGES]
-
-
-def seqs(page: Page) -> list[int]:
-    """The events in the log, in the order in which they stand there."""
-    found: list[int] = page.evaluate("[...document.querySelectorAll('#log li')].map((line) => Number(line.dataset.seq))")
-    return found
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_no_page_has_a_serious_fault(visit: Callable[..., Visit], seeds: Seeds, theme: str) -> None:
-    opened = visit(theme=theme)
-    for path in addresses(seeds):
-        opened.go(path)
-        # In the dark only the colours are others.
-        assert opened.faults(*(("color-contrast",) if theme == "dark" else ())) == [], path
-
-
-def test_no_page_is_wider_than_a_phone(visit: Callable[..., Visit], seeds: Seeds) -> None:
-    opened = visit(phone=True)
-    for path in addresses(seeds):
-        page = opened.go(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
-
-
-@pytest.mark.parametrize("path", ["/", "/campaigns", "/campaigns/{running}", "/campaigns/{passed}"])
-def test_nothing_moves_once_it_is_drawn(visit: Callable[..., Visit], seeds: Seeds, path: str) -> None:
-    opened = visit()
-    opened.page.add_init_script(
-        "window.moved = 0; new PerformanceObserver((list) => { for (const one of list.getEntries()) window.moved += one.value; })"
-        ".observe({ type: 'layout-shift', buffered: true });"
-    )
-    page = opened.go(path.format(running=seeds.running, passed=seeds.passed))
-    page.wait_for_load_state("networkidle" if "running" not in path else "load")
-    page.wait_for_timeout(500)
-    assert page.evaluate("window.moved") <= SHIFT_MAX
 
 
 def test_a_trial_is_seen_to_begin_and_to_end_within_a_second(opened: Opener, site: Site) -> None:

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import expect
 
 from rackproof.model.service import Role
-from tests.browser.conftest import THEMES, Visit
+from tests.browser.conftest import Visit
 
 
 def test_two_campaigns_are_chosen_and_put_side_by_side(visit: Callable[..., Visit]) -> None:
@@ -39,14 +38,3 @@ def test_a_search_from_anywhere_leads_to_its_campaign(visit: Callable[..., Visit
     expect(page.get_by_role("link", name="Reference switch of the new firmware")).to_have_attribute(
         "href", f"/campaigns/{made.site.seeds.failed}"
     )
-
-
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("phone", [False, True])
-def test_everybody_can_use_them(visit: Callable[..., Visit], theme: str, phone: bool) -> None:
-    made = visit(Role.VIEWER, theme=theme, phone=phone)
-    seeds = made.site.seeds
-    for path in ("/compare", f"/compare?campaign={seeds.nights[-2]}&campaign={seeds.nights[-1]}", "/search?q=nightly", "/search"):
-        page = made.go(path)
-        assert made.faults() == [], path
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path

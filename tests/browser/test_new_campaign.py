@@ -8,7 +8,7 @@ from playwright.sync_api import Dialog, Page, expect
 
 from rackproof.model.service import Role
 from testplans.switch_qos.kind import SwitchQos
-from tests.browser.conftest import THEMES, Opener, Visit
+from tests.browser.conftest import Opener, Visit
 from tests.integration.web.house import Site
 
 DEMO = (SwitchQos.folder / "demo.yaml").read_text()
@@ -57,7 +57,7 @@ def test_a_plan_is_written_in_the_form_and_submitted(opened: Opener, site: Site)
 
 
 def test_a_mistake_is_shown_at_its_field_and_at_its_line_and_is_corrected_there(opened: Opener, site: Site) -> None:
-    page = opened(site).go("/campaigns/new")
+    page = opened(site).go("/campaigns/new?kind=switch-qos")
     fill(page, "/trial/duration_s", "5000")
     wrong = page.locator('.field[data-where="trial.duration_s"]')
     expect(wrong).to_have_class(re.compile("wrong"))
@@ -75,7 +75,7 @@ def test_a_mistake_is_shown_at_its_field_and_at_its_line_and_is_corrected_there(
 
 
 def test_what_is_typed_as_yaml_is_in_the_form(opened: Opener, site: Site) -> None:
-    page = opened(site).go("/campaigns/new?plan=blank")
+    page = opened(site).go("/campaigns/new?kind=switch-qos&plan=blank")
     expect(page.locator("#yaml-faults li")).to_have_count(3)
     page.locator("#plan-text").fill(DEMO.replace("senders: 8", "senders: 4"))
     expect(page.locator('[data-op=set][data-path="/traffic/senders"]')).to_have_value("4")
@@ -89,7 +89,7 @@ def test_what_is_typed_as_yaml_is_in_the_form(opened: Opener, site: Site) -> Non
 
 
 def test_devices_are_added_moved_and_removed_by_keyboard(opened: Opener, site: Site) -> None:
-    page = opened(site).go("/campaigns/new")
+    page = opened(site).go("/campaigns/new?kind=switch-qos")
     page.get_by_role("button", name="Add to devices").press("Enter")
     expect(page.locator('[data-path="/devices/3/name"]')).to_be_focused()
     expect(page.locator('.field[data-where="devices[3].name"] .fault')).to_contain_text("Expected this key")
@@ -110,7 +110,7 @@ def test_devices_are_added_moved_and_removed_by_keyboard(opened: Opener, site: S
 
 
 def test_a_limit_is_taken_out_and_put_back(opened: Opener, site: Site) -> None:
-    page = opened(site).go("/campaigns/new")
+    page = opened(site).go("/campaigns/new?kind=switch-qos")
     none = page.get_by_label("Leak: none")
     with page.expect_response("**/campaigns/new/yaml"):
         none.check()
@@ -131,7 +131,7 @@ def test_a_campaign_is_sent_again_as_it_was_or_changed(opened: Opener, site: Sit
 
 
 def test_a_refused_plan_is_submitted_only_by_who_insists(opened: Opener, site: Site) -> None:
-    page = opened(site).go("/campaigns/new")
+    page = opened(site).go("/campaigns/new?kind=switch-qos")
     fill(page, "/devices/0/model", "linux-ets")
     expect(page.locator("#foresight")).to_contain_text("the kernel has no ets")
     said: list[str] = []
@@ -144,12 +144,12 @@ def test_a_refused_plan_is_submitted_only_by_who_insists(opened: Opener, site: S
     page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("button", name="Submit")).to_be_enabled()
     assert said
-    assert page.url.endswith("/campaigns/new")
+    assert "/campaigns/new" in page.url
 
 
 def test_what_a_worker_says_takes_the_place_of_what_was_foreseen(opened: Opener, site: Site) -> None:
     incarnation = site.store.workers.register("bench-2", ["bench"], 3600.0)
-    page = opened(site).go("/campaigns/new")
+    page = opened(site).go("/campaigns/new?kind=switch-qos")
     expect(page.locator("#foresight-state")).to_have_text("asking the testbed")
     expect(page.locator("#foresight dd").first).to_have_text("30")
     job = None
@@ -166,7 +166,7 @@ def test_what_a_worker_says_takes_the_place_of_what_was_foreseen(opened: Opener,
 
 def test_a_service_that_is_away_loses_nothing_of_what_was_written(opened: Opener, site: Site) -> None:
     visit = opened(site, lenient=True)
-    page = visit.go("/campaigns/new")
+    page = visit.go("/campaigns/new?kind=switch-qos")
     fill(page, "/name", "While the service is away")
     page.context.set_offline(True)
     page.get_by_role("button", name="Submit").click()
@@ -177,11 +177,10 @@ def test_a_service_that_is_away_loses_nothing_of_what_was_written(opened: Opener
     assert site.store.browse.detail(int(page.url.rpartition("/")[2])).row.name == "While the service is away"
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("phone", [False, True])
-def test_it_can_be_used_by_everybody(visit: Callable[..., Visit], theme: str, phone: bool) -> None:
+@pytest.mark.parametrize(("theme", "phone"), [("light", False), ("dark", True)])
+def test_a_plan_with_a_fault_can_be_used_by_everybody(visit: Callable[..., Visit], theme: str, phone: bool) -> None:
     made = visit(Role.ENGINEER, theme=theme, phone=phone)
-    page = made.go("/campaigns/new")
+    page = made.go("/campaigns/new?kind=switch-qos")
     expect(page.locator("#foresight dd").first).to_have_text("30")
     fill(page, "/trial/duration_s", "5000")
     expect(page.locator("#yaml-faults li")).to_have_count(1)

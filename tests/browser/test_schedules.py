@@ -1,13 +1,10 @@
 """Can an engineer schedule a suite, correct a mistake where it is shown, run it at once, and pause it?"""
 
-from collections.abc import Callable
-
-import pytest
 from playwright.sync_api import expect
 
 from rackproof.model.service import Role, SuiteRunState
 from rackproof.store.firing import Firing
-from tests.browser.conftest import THEMES, Opener, Visit
+from tests.browser.conftest import Opener
 from tests.integration.web.house import Site
 
 BROKEN = "kind: switch-qos\nname: Broken\ndevices: [linux-htb]\ndisciplines: [strict-priority]\nload: {per_sender_mbps: [-4]}\n"
@@ -92,27 +89,3 @@ def test_a_suite_is_scheduled_corrected_run_and_paused(opened: Opener, site: Sit
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Schedules")
     assert "Saturdays" not in [one.name for one in site.store.schedules.list()]
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_nothing_is_in_anybodys_way(visit: Callable[..., Visit], quiet_site: Site, theme: str) -> None:
-    seeds = quiet_site.seeds
-    opened = visit(Role.ENGINEER, theme=theme)
-    for path in (
-        "/schedules",
-        f"/schedules/{seeds.schedule}",
-        f"/schedules/{seeds.schedule}/edit",
-        f"/schedules/runs/{seeds.runs[-1]}",
-    ):
-        page = opened.go(path)
-        if page.locator("#moments").count():
-            expect(page.locator("#moments")).to_contain_text("every", ignore_case=True)
-        assert opened.faults() == [], path
-
-
-def test_it_fits_on_a_phone(visit: Callable[..., Visit], quiet_site: Site) -> None:
-    seeds = quiet_site.seeds
-    opened = visit(Role.ENGINEER, phone=True)
-    for path in ("/schedules", "/schedules/new", f"/schedules/{seeds.schedule}", "/schedules/runs", f"/schedules/runs/{seeds.runs[-1]}"):
-        page = opened.go(path)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path

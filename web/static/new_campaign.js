@@ -12,10 +12,13 @@
   const { ask } = window.rackproof;
   let problems = JSON.parse(desk.dataset.problems);
   let typing = 0, looking = 0, looked = 0, changed = false, refused = false;
-  let last = Promise.resolve();
+  let last = Promise.resolve(), waiting = 0, stale = false;
 
   /** One after the other: what is typed second must not be overtaken by what was typed first. */
-  const inTurn = (work) => (last = last.then(work).catch(failed));
+  function inTurn(work) {
+    waiting += 1;
+    last = last.then(work).catch(failed).finally(() => { waiting -= 1; });
+  }
 
   function failed(problem) {
     document.getElementById("yaml-state").textContent = problem.detail ?? problem.title ?? String(problem);
@@ -89,11 +92,16 @@
     const legend = form.querySelector("legend");
     const made = document.createElement("template");
     made.innerHTML = html;
+    // Typed, but not yet left: the answer to an earlier change knows nothing of it.
+    const typed = focused && active.matches("input:not([type=checkbox]), textarea") && active.value !== active.defaultValue ? active.value : null;
     form.replaceChildren(legend, made.content);
     for (const part of form.querySelectorAll("details[data-key]")) if (open.get(part.dataset.key)) part.open = true;
     if (!focused) return;
     const again = (focused.id && document.getElementById(focused.id)) || [...form.querySelectorAll("[data-op]")].find((one) => one.dataset.op === focused.op && one.dataset.path === focused.path);
     again?.focus();
+    if (!again || typed === null || again.value === typed) return;
+    again.value = typed;
+    again.addEventListener("blur", () => { if (again.value === typed) again.dispatchEvent(new Event("change", { bubbles: true })); }, { once: true });
   }
 
   const readable = (yes) => {
@@ -111,7 +119,11 @@
     const top = text.scrollTop;
     text.value = said.text;
     text.scrollTop = top;
+    stale ||= said.form !== undefined;
+    if (waiting > 1) return; // somebody went on: the form is made anew after the last change
     if (said.form !== undefined) renew(said.form);
+    else if (stale) return read();
+    stale = false;
     tell(said.problems);
     look();
     const added = edits[0].op === "add" && form.querySelectorAll(`[data-where="${CSS.escape(where(edits[0].path))}"] .item`);
@@ -147,6 +159,7 @@
     if (text.value !== sent) return;
     readable(said.form !== undefined);
     if (said.form !== undefined) renew(said.form);
+    stale = false;
     tell(said.problems);
     look();
   }

@@ -32,7 +32,7 @@ def test_a_suite_is_scheduled_corrected_run_and_paused(opened: Opener, site: Sit
     # Without a plan there is nothing to make.
     page.get_by_role("button", name="Make the schedule").click()
     expect(page.locator("#no-plans")).to_be_visible()
-    page.get_by_label("A plan that is ready").select_option("demo")
+    page.get_by_label("A plan that is ready").select_option("switch-qos/demo")
     page.locator("#add-ready").click()
     plans = page.locator(".plan")
     expect(plans.first.get_by_role("status")).to_contain_text("switch-qos on bench")

@@ -2,6 +2,7 @@
 // vanish from under them.
 "use strict";
 document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.target.matches("form")) return; // somebody asked
   const list = event.target.dataset.calm === undefined ? event.target : event.detail.target;
   if (list !== event.target && list.querySelector("input:checked")) event.preventDefault();
   const held = document.activeElement?.closest("a, button, input, select, summary");

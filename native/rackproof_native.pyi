@@ -1,4 +1,4 @@
-"""Rackproof's measurement engine: packet sender, receiver and reference switch.
+"""Rackproof's measurement engine: packet sender, receiver, reference switch and emulated path.
 
 Every thread is native and never holds the interpreter's lock; calls that wait release it. Threads
 end when their object is stopped or deleted; their sockets may take some 30 ms longer to close, of
@@ -353,3 +353,155 @@ class Switch:
         """Stops forwarding. Frames that still wait are discarded."""
     def report(self) -> SwitchReport:
         """What it did; before stop, what it had done when it last had nothing to forward for 2 ms."""
+
+@final
+class PathDirection:
+    """One direction of a path: random loss, then a drop-tail queue, a link that drains it, a delay."""
+
+    def __init__(
+        self,
+        *,
+        rate_bps: float | None = None,
+        trace_ms: list[int] = ...,
+        delay_ms: float = 0.0,
+        buffer_bytes: int | None = None,
+        buffer_packets: int | None = None,
+        loss: float = 0.0,
+    ) -> None:
+        """Everything counts bytes of IP packets: frames without Ethernet header and FCS.
+
+        rate_bps: what the link drains, 1e3 to 1e12; a packet has passed when its last bit has.
+        trace_ms: instead of a rate, ascending moments at which 1500 bytes may pass [ms since
+            recording last began, or since the start]; several small packets share one, a large one
+            takes several, and one at which nothing waits is lost. The list begins anew at its last
+            entry. A packet that comes at the very moment is too late for it.
+        delay_ms: what follows the link, 0 to 60000.
+        buffer_bytes, buffer_packets: most of what waits, None for no bound. A packet counts until
+            its last bit has passed, with a trace until its first byte has: as in mahimahi, where the
+            packet that the link will serve next still waits.
+        loss: probability that a packet is dropped when it arrives, whatever the queue.
+
+        Raises ValueError for what is out of bounds.
+        """
+
+@final
+class PathCounts:
+    """What happened to the packets of one direction since the start."""
+
+    @property
+    def received(self) -> int:
+        """IP packets that arrived."""
+    @property
+    def sent(self) -> int:
+        """IP packets that left."""
+    @property
+    def dropped_buffer(self) -> int:
+        """IP packets for which the buffer had no room."""
+    @property
+    def dropped_loss(self) -> int:
+        """IP packets that were lost at random."""
+    @property
+    def in_flight(self) -> int:
+        """IP packets that are in the path now."""
+    @property
+    def other(self) -> int:
+        """Frames without an IP packet (ARP), forwarded with the delay alone and never recorded."""
+    @property
+    def errors(self) -> int:
+        """Frames that the interface refused."""
+
+@final
+class PathReport:
+    """What a path did. Counts are since its start; lateness and stalls since recording last began."""
+
+    @property
+    def forward(self) -> PathCounts: ...
+    @property
+    def backward(self) -> PathCounts: ...
+    @property
+    def ring_drops(self) -> int:
+        """Frames that ring or memory (262144 frames) had no room for: any makes the path untrue."""
+    @property
+    def strays(self) -> int:
+        """Frames on interfaces of no pair, and those longer than the first interface's MTU."""
+    @property
+    def lateness_ns_p50(self) -> int:
+        """Actual sending minus departure in virtual time, median [ns]."""
+    @property
+    def lateness_ns_p99(self) -> int:
+        """The same, 99th percentile [ns], at most 3.2 % too high."""
+    @property
+    def lateness_ns_max(self) -> int:
+        """The same, maximum [ns]."""
+    @property
+    def clock_step_ns(self) -> int:
+        """How far CLOCK_REALTIME moved against CLOCK_MONOTONIC since the start [ns]."""
+    @property
+    def stalled_ns(self) -> int:
+        """How long its thread was kept from running, in pauses of more than 0.2 ms [ns].
+
+        Other tasks, interrupts and the hypervisor do that; packets near a pause tell of the host.
+        """
+    @property
+    def stalls(self) -> list[tuple[int, int]]:
+        """Start (CLOCK_REALTIME) and length of those pauses, the first 10000 [ns]."""
+
+@final
+class Path:
+    """The `path` device: pairs of ports that talk to each other through two shared directions.
+
+    Departures are computed in virtual time from the kernel's receive timestamps, so that a busy
+    host delays delivery but never changes the schedule. One thread, which spins while packets are in
+    the path.
+    """
+
+    def __init__(
+        self,
+        *,
+        netns_fd: int | None,
+        pairs: list[tuple[str, str]],
+        forward: PathDirection,
+        backward: PathDirection,
+        seed: int = 0,
+        cpu: int | None = None,
+        nice: int | None = None,
+    ) -> None:
+        """Opens the sockets.
+
+        netns_fd: namespace of all interfaces; None means the caller's. pairs: interfaces (a, b);
+            from a to b all packets share `forward`, from b to a `backward`. The first pair is flow 1,
+            and the MTU of its a bounds the frames.
+        seed: of the random losses. cpu and nice as for Sender.
+
+        Raises OSError if an interface or namespace can't be used, ValueError for pairs that share an
+        interface.
+        """
+    def start(self) -> None:
+        """Begins to forward; frames are seen from the moment it returns.
+
+        Raises RuntimeError if it was started before.
+        """
+    def stop(self) -> None:
+        """Ends recording and forwarding. Packets in the path are discarded."""
+    def start_recording(self, capacity: int = 50_000_000) -> int:
+        """Writes down every IP packet from now on and lets traces begin anew; that moment [ns].
+
+        capacity: most records, 32 bytes each; memory is taken as they are written. The last recording
+        is forgotten with the next end of one. Raises RuntimeError if it records or doesn't run.
+        """
+    def stop_recording(self) -> int:
+        """Ends recording; that moment, CLOCK_REALTIME [ns]. Raises RuntimeError if it doesn't record."""
+    def take_records_fd(self) -> tuple[int, int]:
+        """Descriptor of a memfd that holds the last recording's records and nothing else, which the
+        caller owns, and how many packets there was no room for.
+
+        One record a packet, in the order of arrival: tx_ns when it came (the kernel's timestamp),
+        rx_ns when it was handed to the kernel to leave (0: dropped, -1: still in the path at the
+        end), sequence its number in its direction, stream its flow from 1, frame_bytes its length as
+        IP packet, port 0 for forward and 1 for backward, pcp UNTAGGED_PCP, flags 0 for what left or
+        may leave, 1 for no room in the buffer, 2 for lost at random.
+
+        Raises RuntimeError before stop_recording and when called twice.
+        """
+    def report(self) -> PathReport:
+        """What it did, up to now. Raises RuntimeError before the start."""

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from rackproof.model.functions import DeviceFunction
+from rackproof.model.program import Command, Ended
 from rackproof.model.topology import Setup, Topology
 from rackproof.model.traffic import Calibration, Capture, Traffic
 
@@ -53,8 +54,43 @@ class Device(Protocol):
         """Cumulative counters by name ("queue.3.dropped"), read when nothing is being sent."""
 
 
+class Program(Protocol):
+    """A program that was started on a host. Whatever it started ends with it."""
+
+    def poll(self) -> Ended | None:
+        """How it ended, None while it runs. Raises LabError."""
+
+    def stop(self) -> Ended:
+        """End it and all that it started (SIGINT, and SIGKILL after 2 s), and say how it ended. Raises LabError."""
+
+
+class Host(Protocol):
+    """A host of a path: programs run there, each in a process group of its own."""
+
+    @property
+    def name(self) -> str:
+        """The name that the topology gives it."""
+
+    @property
+    def address(self) -> str:
+        """Its IPv4 address, without the prefix length."""
+
+    def start(self, command: Command) -> Program:
+        """Start a program. Raises LabError where it cannot be started."""
+
+    def call(self, command: Command, timeout_s: float) -> Ended:
+        """Run a program to its end. Raises TrialTimeout, LabError."""
+
+
+class Tap(Protocol):
+    """Sees every packet that enters and leaves an emulated path (rackproof.model.path says how they are written down)."""
+
+    def start(self) -> Run:
+        """Begin to record; Run.stop() ends it, and Run.wait() after that hands over what was seen. Raises LabError."""
+
+
 class Rig(Protocol):
-    """A topology that stands: devices up and cabled to a generator."""
+    """A topology that stands: devices up and cabled to a generator or to hosts."""
 
     @property
     def generator(self) -> Generator:
@@ -63,6 +99,15 @@ class Rig(Protocol):
     def device(self, name: str) -> Device:
         """The device of that name. Raises KeyError."""
 
+    def host(self, name: str) -> Host:
+        """The host of that name. Raises KeyError."""
+
+    def tap(self, device: str) -> Tap:
+        """The tap of the path of that name. Raises KeyError, LabError where the device has none."""
+
+    def pause(self, seconds: float) -> None:
+        """Let time pass. Raises LabError when the rig is gone, Stopped when somebody wants an end."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
@@ -70,7 +115,7 @@ class Limits:
 
     send_fps, receive_fps: frames per second that the generator can pace and record. link_rate_bps_max: the fastest link that a device model
     can emulate, by model (absent: no bound). device_models: model -> why it cannot be used here ("" where it can). options: model -> the
-    options that it knows.
+    options that it knows. schemes: congestion-control scheme -> what is missing for it here ("" where nothing is).
     """
 
     send_fps: float
@@ -78,6 +123,7 @@ class Limits:
     link_rate_bps_max: Mapping[str, float]
     device_models: Mapping[str, str]
     options: Mapping[str, frozenset[str]]
+    schemes: Mapping[str, str] = field(default_factory=dict)
 
 
 class Testbed(Protocol):

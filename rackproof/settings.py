@@ -54,6 +54,10 @@ class Settings(BaseSettings):
     oidc_client_secret: SecretStr | None = Field(default=None, description="What proves to the provider that it is this service.")
     oidc_role: Role = Field(default=Role.VIEWER, description="The role of somebody whom the provider sends for the first time.")
     otlp_endpoint: str | None = Field(default=None, description="Where traces go (OTLP over HTTP); without it none are made.")
+    programs_dir: Path | None = Field(default=None, description="Programs of congestion-control schemes, searched before the PATH.")
+    pantheon_dir: Path | None = Field(default=None, description="A checkout of Pantheon, whose wrappers run schemes that nothing else has.")
+    pantheon_python: str = Field(default="python2", description="The interpreter of Pantheon's wrappers.")
+    indigo_weights: Path | None = Field(default=None, description="The file of Indigo's trained weights.")
     worker_timeout_s: float = Field(default=30.0, gt=0, description="How long a worker may be silent until others adopt its campaigns [s].")
 
     @field_validator("data_dir", "samples_dir", "reports_dir")

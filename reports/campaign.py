@@ -16,6 +16,8 @@ from reports.text import ABSENT, count, duration, moment, number, plural, with_i
 COVER_LINES = 5
 #: Health counters that the table of all trials has room for; every trial's own section has all of them.
 HEALTH_COLUMNS = 8
+#: Labels of findings that name what was tested.
+_OWNERS = ("device", "scheme")
 
 
 def document(
@@ -110,7 +112,7 @@ def _panels(findings: Sequence[Finding], expected: Mapping[str, Sequence[str]]) 
     groups: dict[str, list[Finding]] = {}
     labels = _telling(findings)
     for finding in findings:
-        groups.setdefault(finding.subject.get("device") or subject_of(finding), []).append(finding)
+        groups.setdefault(_whose(finding), []).append(finding)
     for name, mine in groups.items():
         wrong = [finding for finding in mine if finding.verdict is not Verdict.PASS]
         met = f"{len(mine) - len(wrong)} of {plural(len(mine), 'criterion', 'criteria')} met"
@@ -127,9 +129,14 @@ def _titled(finding: Finding, labels: Sequence[str]) -> str:
     return f"{finding.title} ({rest})" if rest else finding.title
 
 
+def _whose(finding: Finding) -> str:
+    """Whose verdict a finding is part of: what was tested, else all that its labels say."""
+    return next((finding.subject[label] for label in _OWNERS if label in finding.subject), "") or subject_of(finding)
+
+
 def _telling(findings: Sequence[Finding]) -> list[str]:
-    """Labels besides the device that tell findings apart; one that follows from another is left out."""
-    labels = sorted({label for finding in findings for label in finding.subject} - {"device"})
+    """Labels besides that of what was tested that tell findings apart; one that follows from another is left out."""
+    labels = sorted({label for finding in findings for label in finding.subject} - set(_OWNERS))
     for label in list(labels):
         for other in labels:
             pairs = {(finding.subject.get(other), finding.subject.get(label)) for finding in findings}

@@ -93,6 +93,8 @@ class Preformatted:
 class Figure:
     """A figure: draw(figure, data) is a function at module level that fills an empty matplotlib figure (it may run in another process).
 
+    Where sketched is set it is given an empty reports.sketch.Sketch instead. A function among the data, which can be pickled, reads what is
+    too long to be handed over; no export has what it reads.
     alt says what it shows, for those who cannot see it.
     """
 
@@ -102,6 +104,7 @@ class Figure:
     data: Mapping[str, Any]
     width_in: float = 6.7
     height_in: float = 3.4
+    sketched: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from reports import style, typeface
 from reports.document import Figure
+from reports.sketch import Sketch
 from reports.text import clean
 
 if TYPE_CHECKING:
@@ -25,13 +26,14 @@ log = logging.getLogger(__name__)
 PATIENCE_S = 60.0
 
 #: What the workers have imported before they are forked. None of this package: the server may not find it where it runs from a checkout.
-#: pydantic, because the folder of a kind, where its drawing functions are, brings it along.
+#: pydantic, because the folder of a kind, where its drawing functions are, brings it along; pyarrow, because figures may read raw samples.
 _PRELOAD = (
     "matplotlib.backends.backend_svg",
     "matplotlib.collections",
     "matplotlib.figure",
     "matplotlib.font_manager",
     "matplotlib.lines",
+    "pyarrow.parquet",
     "pydantic",
 )
 
@@ -113,6 +115,19 @@ def _close(connections: Iterable[Connection]) -> None:
 
 def draw(figure: Figure) -> Drawing:
     """Draw one figure in this process."""
+    try:
+        return Drawing(svg=clean(_sketch(figure)) if figure.sketched else _matplotlib(figure))
+    except Exception as error:  # noqa: BLE001 - whatever a drawing function raises, the other figures go on
+        return Drawing(error=f"{type(error).__name__}: {error}")
+
+
+def _sketch(figure: Figure) -> str:
+    sketch = Sketch(figure.width_in, figure.height_in)
+    figure.draw(sketch, figure.data)
+    return sketch.svg()
+
+
+def _matplotlib(figure: Figure) -> str:
     import warnings
 
     import matplotlib as mpl
@@ -127,12 +142,9 @@ def draw(figure: Figure) -> Drawing:
         canvas = Canvas(figsize=(figure.width_in, figure.height_in))
         FigureCanvasSVG(canvas)
         out = BytesIO()
-        try:
-            figure.draw(canvas, figure.data)
-            canvas.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-        except Exception as error:  # noqa: BLE001 - whatever a drawing function raises, the other figures go on
-            return Drawing(error=f"{type(error).__name__}: {error}")
-    return Drawing(svg=_tidy(out.getvalue().decode()))
+        figure.draw(canvas, figure.data)
+        canvas.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    return _tidy(out.getvalue().decode())
 
 
 def scoped(svg: str, prefix: str) -> str:

@@ -18,23 +18,25 @@ if TYPE_CHECKING:
 #: Room around and between panels [in].
 LEFT, RIGHT, TOP, BOTTOM, GAP_X, GAP_Y = 0.56, 0.06, 0.58, 0.42, 0.16, 0.22
 
-Scale = Literal["linear", "log"]
+Scale = Literal["linear", "log", "log2"]
 
 
-def panels(figure: "Figure", rows: int, columns: int, *, gap_x: float = GAP_X, heights: Sequence[float] = ()) -> "list[list[Axes]]":
-    """Rows x columns of empty panels, with room for a legend on top and labels at the left and below."""
+def panels(
+    figure: "Figure", rows: int, columns: int, *, gap_x: float = GAP_X, heights: Sequence[float] = (), top: float = TOP
+) -> "list[list[Axes]]":
+    """Rows x columns of empty panels, with room for a legend on top (top [in]) and labels at the left and below."""
     width, height = figure.get_size_inches()
     wide = (width - LEFT - RIGHT - gap_x * (columns - 1)) / columns
     shares = heights or (1.0,) * rows
-    room = height - TOP - BOTTOM - GAP_Y * (rows - 1)
+    room = height - top - BOTTOM - GAP_Y * (rows - 1)
     grid: list[list[Axes]] = []
-    top = height - TOP
+    edge = height - top
     for row in range(rows):
         tall = room * shares[row] / sum(shares)
-        below = top - tall
+        below = edge - tall
         boxes = [((LEFT + column * (wide + gap_x)) / width, below / height, wide / width, tall / height) for column in range(columns)]
         grid.append([figure.add_axes(box) for box in boxes])
-        top = below - GAP_Y
+        edge = below - GAP_Y
     for axes in (each for line in grid for each in line):
         axes.set_axis_off()
     return grid
@@ -93,11 +95,11 @@ def frame(
     title_up: float = 3.0,
     most: int = 5,
 ) -> None:
-    """Grid, numbers and labels, within the limits that the axes have: set these before."""
+    """Grid, numbers and labels, within the limits that the axes have: set these before. Limits of x that fall turn it around."""
     from matplotlib.collections import LineCollection
 
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    x_ticks, y_ticks = _ticks(left, right, x_scale, most), _ticks(bottom, top, y_scale, most)
+    x_ticks, y_ticks = ticks(min(left, right), max(left, right), x_scale, most), ticks(bottom, top, y_scale, most)
     grid = [((at, bottom), (at, top)) for at in x_ticks] + [((left, at), (right, at)) for at in y_ticks]
     axes.add_collection(LineCollection(grid, colors=style.GRID, linewidths=0.5, zorder=0.5), autolim=False)
     axes.add_collection(
@@ -110,10 +112,10 @@ def frame(
         "annotation_clip": False,
     }
     if x_numbers:
-        for at, label in zip(x_ticks, _labels(x_ticks, x_scale), strict=True):
+        for at, label in zip(x_ticks, labels(x_ticks, x_scale), strict=True):
             axes.annotate(label, (at, bottom), xytext=(0, -3), ha="center", va="top", **small)
     if y_numbers:
-        for at, label in zip(y_ticks, _labels(y_ticks, y_scale), strict=True):
+        for at, label in zip(y_ticks, labels(y_ticks, y_scale), strict=True):
             axes.annotate(label, (left, at), xytext=(-4, 0), ha="right", va="center_baseline", **small)
     box: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
     soft: dict[str, Any] = {"fontsize": style.TEXT_PT, "color": style.INK_SOFT}
@@ -148,7 +150,8 @@ def legend(figure: "Figure", marks: Iterable[tuple[str, Mark]], extra: Iterable[
         at += (wide + gap) / width
 
 
-def _ticks(low: float, high: float, scale: Scale, most: int) -> list[float]:
+def ticks(low: float, high: float, scale: Scale, most: int) -> list[float]:
+    """Round values between two limits, about so many at most."""
     if scale == "log":
         first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
         every = max(1, math.ceil((last - first + 1) / (most + 1)))
@@ -156,6 +159,11 @@ def _ticks(low: float, high: float, scale: Scale, most: int) -> list[float]:
         if len(decades) >= 3:
             return decades
         return [at for power in range(first - 1, last + 1) for step in (1, 2, 5) if low <= (at := step * 10.0**power) <= high]
+    if scale == "log2":
+        powers = range(math.floor(math.log2(low)), math.floor(math.log2(high) + 1e-9) + 1)
+        every = math.ceil(len(powers) / (2 * most))
+        between = (1.0, 1.5) if len(powers) < most else (1.0,)
+        return [at for power in powers[::every] for step in between if low <= (at := step * 2.0**power) <= high]
     span = high - low
     rough = span / most
     power = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
@@ -164,8 +172,9 @@ def _ticks(low: float, high: float, scale: Scale, most: int) -> list[float]:
     return [index * step for index in range(first, math.floor(high / step + 1e-6) + 1)]
 
 
-def _labels(ticks: Sequence[float], scale: Scale) -> list[str]:
-    if scale == "log" or not ticks:
+def labels(ticks: Sequence[float], scale: Scale) -> list[str]:
+    """The numbers at ticks, all with the same decimals."""
+    if scale != "linear" or not ticks:
         return [
             f"{at:,g}".replace(",", "\u202f") if 0.001 <= at < 1e5 else f"{at:.0e}".replace("e-0", "e−").replace("e+0", "e") for at in ticks
         ]

@@ -217,7 +217,8 @@ def _values(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, Mapping):
-        return {str(key): _values(each) for key, each in value.items()}
+        # What a figure reads itself, by a function, stays where it is.
+        return {str(key): _values(each) for key, each in value.items() if not callable(each)}
     if dataclasses.is_dataclass(value):
         return {each.name: _values(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if hasattr(value, "tolist"):

@@ -13,10 +13,12 @@ from rackproof.palette import (
     PAPER,
     QUEUES,
     RULE,
+    SCHEMES,
     TONES,
     VERDICTS,
     Mark,
     queue,
+    scheme,
 )
 from reports import typeface
 
@@ -31,12 +33,14 @@ __all__ = [
     "QUEUES",
     "RC",
     "RULE",
+    "SCHEMES",
     "SMALL_PT",
     "TEXT_PT",
     "TONES",
     "VERDICTS",
     "Mark",
     "queue",
+    "scheme",
 ]
 
 #: Sizes of type in figures [pt], at the size at which they are printed.

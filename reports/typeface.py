@@ -31,7 +31,7 @@ def embedded(text: str) -> dict[int, str]:
     """Weight -> a WOFF file in base64 with the characters of the text, so that an HTML page looks alike on every host."""
     from fontTools import subset
 
-    characters = {ord(character) for character in text}
+    characters = set(map(ord, set(text)))
     made = {}
     for weight, name in _FACES.items():
         # Timestamps stay those of the font, so that the same page is the same file.

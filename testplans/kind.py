@@ -1,6 +1,6 @@
 """What a kind of plan is to the rest of the house."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from rackproof.model.campaign import CampaignRecord
 from rackproof.model.finding import Finding
 from rackproof.model.topology import Setup
-from rackproof.model.traffic import Calibration
+from rackproof.model.traffic import Calibration, Samples
 from rackproof.model.trial import Observation, Trial, TrialResult
+from rackproof.planfile import PlanFile
 from rackproof.ports import Limits, Rig
 from reports.document import Section, Table
 
@@ -65,6 +66,9 @@ class Kind(Protocol):
     folder: Path
     plan_model: type[Plan]
 
+    def translated(self, file: PlanFile) -> PlanFile:
+        """A plan of this kind that is written in the form of another tool, in ours; any other file as it is. Raises PlanError."""
+
     def expand(self, plan: Any) -> tuple[Trial, ...]:
         """All trials of the plan, in the order in which they run; the same plan gives the same trials."""
 
@@ -89,5 +93,9 @@ class Kind(Protocol):
     def comparison(self, campaign: CampaignRecord) -> list[Table]:
         """The tables that say in one look what came out; the terminal shows them, and the report begins with them."""
 
-    def sections(self, campaign: CampaignRecord) -> list[Section]:
-        """The kind's part of the report, from findings and measurements alone."""
+    def sections(self, campaign: CampaignRecord, samples: Callable[[int], Samples | None]) -> list[Section]:
+        """The kind's part of the report, from findings and measurements.
+
+        samples: index of a trial -> its raw samples, None where there are none any more. Figures call it in other processes: it must be
+        possible to pickle it.
+        """

@@ -8,7 +8,7 @@ from rackproof.errors import NotFound, PlanError, Problem
 from rackproof.model.trial import Trial
 from rackproof.planfile import PlanFile, parse_plan, read_plan, validate
 from testplans.kind import Envelope, Kind, Plan
-from testplans.registry import kind
+from testplans.registry import kind, kinds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,6 +45,8 @@ def submission_at(path: Path) -> Submission:
 
 def of_file(file: PlanFile) -> Submission:
     """A plan that was read as a submission. Raises PlanError."""
+    for each in kinds().values():
+        file = each.translated(file)
     envelope = validate(Envelope, file)
     try:
         chosen = kind(envelope.kind)

@@ -109,7 +109,8 @@ pub fn send_slices(fd: RawFd, frames: &[&[u8]]) -> io::Result<usize> {
     send_messages(fd, &mut messages[..count])
 }
 
-fn send_messages(fd: RawFd, messages: &mut [libc::mmsghdr]) -> io::Result<usize> {
+/// Hands `messages`, whose pointers must be good, to the kernel; how many it took.
+pub(crate) fn send_messages(fd: RawFd, messages: &mut [libc::mmsghdr]) -> io::Result<usize> {
     if messages.is_empty() {
         return Ok(0);
     }

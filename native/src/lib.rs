@@ -1,4 +1,4 @@
-//! What measures: a paced packet sender, a recording receiver and a reference switch.
+//! What measures: a paced packet sender, a recording receiver, a reference switch and an emulated path.
 //!
 //! Everything here is plain Rust on Linux packet sockets; `python` wraps it for Python.
 
@@ -12,6 +12,8 @@ pub mod error;
 pub mod frame;
 pub mod lateness;
 pub mod netns;
+pub mod path;
+pub mod pool;
 pub mod receiver;
 pub mod records;
 pub mod ring;

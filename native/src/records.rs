@@ -96,6 +96,14 @@ impl Records {
         true
     }
 
+    /// Writes the time of reception of the record at `index`, one that was pushed.
+    #[inline]
+    pub fn set_rx_ns(&mut self, index: usize, rx_ns: i64) {
+        assert!(index < self.count, "no such record");
+        // SAFETY: as in push; `index` is below the count.
+        unsafe { (*self.map.start().cast::<Record>().add(index)).rx_ns = rx_ns };
+    }
+
     /// How many records were written.
     pub fn len(&self) -> usize {
         self.count

@@ -40,6 +40,12 @@ def index(namespace: Namespace, port: str) -> int:
     return int(found[0])
 
 
+def hardware_address(namespace: Namespace, port: str) -> str:
+    """Hardware address of a port ("02:..."). Raises KeyError."""
+    (link,) = namespace.route.get_links(index(namespace, port))
+    return str(link.get_attr("IFLA_ADDRESS"))
+
+
 def _plain(port: str) -> None:
     ethtool = IoctlEthtool(port)
     try:

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 
 from orchestrator.bench import links
 from orchestrator.bench.cpus import Cpus
-from orchestrator.bench.devices import BenchDevice, models
+from orchestrator.bench.devices import BenchDevice, Tapped, models
+from orchestrator.bench.hosts import Hosts
 from orchestrator.bench.namespaces import Namespace
 from orchestrator.bench.probes import Probe, probe_all
 from orchestrator.generators.native import NativeRun, Outcome
 from rackproof.errors import BenchError, DeviceError, GeneratorError
 from rackproof.model.functions import DeviceFunction
+from rackproof.model.program import Command, Ended
 from rackproof.model.topology import GENERATOR, Topology
 from rackproof.model.traffic import Traffic
 
@@ -24,6 +26,7 @@ class Services:
         self._rights = rights
         self._namespaces: dict[str, Namespace] = {}
         self._devices: dict[str, BenchDevice] = {}
+        self._hosts = Hosts((), {}, {})
         self._run: NativeRun | None = None
 
     def probe(self) -> tuple[Probe, ...]:
@@ -41,17 +44,18 @@ class Services:
             raise
 
     def _build(self, topology: Topology) -> None:
-        for node in (GENERATOR, *(spec.name for spec in topology.devices)):
+        for node in (GENERATOR, *(spec.name for spec in topology.devices), *(spec.name for spec in topology.hosts)):
             self._namespaces[node] = Namespace(node)
         ports: dict[str, list[str]] = {}
         for link in topology.links:
             for end in (link.a, link.b):
                 if end.node not in self._namespaces:
-                    raise BenchError(f"a link names {end.node}, which is neither the generator nor a device of the topology")
+                    raise BenchError(f"a link names {end.node}, which is neither the generator nor a device or host of the topology")
                 if not 0 < len(end.port) <= PORT_NAME_MAX:
                     raise BenchError(f"port name {end.port!r}: expected 1 to {PORT_NAME_MAX} characters")
                 ports.setdefault(end.node, []).append(end.port)
             links.cable(self._namespaces[link.a.node], link.a.port, self._namespaces[link.b.node], link.b.port)
+        self._hosts = Hosts(topology.hosts, self._namespaces, ports)
         for spec in topology.devices:
             module = models().get(spec.model)
             if module is None:
@@ -61,7 +65,7 @@ class Services:
             )
 
     def dismantle(self) -> None:
-        """Stop traffic, stop devices, and let go of every namespace."""
+        """Stop traffic and programs, stop devices, and let go of every namespace."""
         if self._run is not None:
             self._run.stop()
             self._run = None
@@ -71,6 +75,7 @@ class Services:
             namespace.close()
         self._devices.clear()
         self._namespaces.clear()
+        self._hosts.close()
 
     def facts(self, device: str) -> Mapping[str, str]:
         """Facts of a device."""
@@ -96,6 +101,18 @@ class Services:
         """Counters of a device."""
         return self._device(device).counters()
 
+    def host_start(self, host: str, command: Command) -> int:
+        """Start a program on a host; the number that it goes by. Raises LabError."""
+        return self._hosts.start(host, command)
+
+    def host_poll(self, program: int) -> Ended | None:
+        """How a program ended, None while it runs. Raises LabError."""
+        return self._hosts.poll(program)
+
+    def host_stop(self, program: int) -> None:
+        """Ask for the end of a program and of all that it started; host_poll says when it is there."""
+        self._hosts.stop(program)
+
     def start(self, traffic: Traffic) -> None:
         """Begin to send and listen. Raises GeneratorError."""
         if self._run is not None:
@@ -117,6 +134,22 @@ class Services:
         run, self._run = self._run, None
         return run.collect()
 
+    def tap_check(self, device: str) -> None:
+        """Nothing where the device can be tapped. Raises DeviceError where it cannot."""
+        self._tapped(device)
+
+    def tap_start(self, device: str) -> None:
+        """Begin to record what enters and leaves a device. Raises DeviceError."""
+        self._tapped(device).tap_start()
+
+    def tap_stop(self, device: str) -> None:
+        """End recording; tap_collect() then gives what was seen. Raises DeviceError."""
+        self._tapped(device).tap_stop()
+
+    def tap_collect(self, device: str) -> Outcome:
+        """What the last recording saw. Raises GeneratorError."""
+        return self._tapped(device).tap_collect()
+
     def cpus(self) -> str:
         """Which processors the engine uses, for provenance."""
         cpus = Cpus.of_process()
@@ -127,3 +160,9 @@ class Services:
             return self._devices[name]
         except KeyError:
             raise DeviceError(f"{name}: no such device in the topology that stands") from None
+
+    def _tapped(self, name: str) -> Tapped:
+        device = self._device(name)
+        if not isinstance(device, Tapped):
+            raise DeviceError(f"{name}: a device of this model has no tap; an emulated path has")
+        return device

@@ -1,7 +1,6 @@
 """The bench as the campaign sees it: a testbed whose parts live in a process of their own."""
 
 import contextlib
-import mmap
 import os
 import platform
 import select
@@ -14,19 +13,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
-
+from orchestrator.bench.captures import capture_of
 from orchestrator.bench.channel import Channel, Closed
 from orchestrator.bench.devices import models
 from orchestrator.bench.probes import Probe
+from orchestrator.bench.programs import BenchHost
+from orchestrator.bench.taps import BenchTap
 from orchestrator.calibration import calibrate
 from orchestrator.generators.native import Outcome
 from orchestrator.interruption import Interruption
 from rackproof.errors import BenchError, GeneratorError, TrialTimeout
 from rackproof.model.functions import DeviceFunction
 from rackproof.model.topology import Setup, Topology
-from rackproof.model.traffic import RECORD_DTYPE, Calibration, Capture, Samples, Sent, Traffic
-from rackproof.ports import Device, Generator, Limits, Rig, Run
+from rackproof.model.traffic import Calibration, Capture, Traffic
+from rackproof.ports import Device, Generator, Host, Limits, Rig, Run, Tap
+from rackproof.settings import Settings
 from rackproof.store.life import this_machine
 
 NAME = "bench"
@@ -140,6 +141,7 @@ class Bench:
             link_rate_bps_max={name: module.LINK_RATE_BPS_MAX for name, module in models().items()},
             device_models=self.limits_of_models(),
             options={name: module.OPTIONS for name, module in models().items()},
+            schemes=_schemes(),
         )
 
     def limits_of_models(self) -> Mapping[str, str]:
@@ -234,10 +236,24 @@ class Bench:
 class _Rig:
     def __init__(self, bench: Bench, topology: Topology) -> None:
         self.generator: Generator = _Generator(bench)
+        self._bench = bench
         self._devices: dict[str, Device] = {spec.name: _Device(bench, spec.name) for spec in topology.devices}
+        self._hosts: dict[str, Host] = {spec.name: BenchHost(bench, spec) for spec in topology.hosts}
 
     def device(self, name: str) -> Device:
         return self._devices[name]
+
+    def host(self, name: str) -> Host:
+        return self._hosts[name]
+
+    def tap(self, device: str) -> Tap:
+        self._bench.request("tap_check", device=self._devices[device].name)
+        return BenchTap(self._bench, device)
+
+    def pause(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self._bench.wait_or_fail(left)
 
 
 class _Device:
@@ -295,31 +311,16 @@ class _Run:
         self._over = True
         if not isinstance(outcome, Outcome) or len(fds) != 1:
             raise GeneratorError("the bench's process sent no records")
-        return _capture(outcome, fds[0])
+        return capture_of(outcome, fds[0])
 
 
-def _capture(outcome: Outcome, fd: int) -> Capture:
-    try:
-        if outcome.records:
-            # The mapping lives as long as the arrays over it.
-            records = np.frombuffer(mmap.mmap(fd, outcome.records * RECORD_DTYPE.itemsize, prot=mmap.PROT_READ), RECORD_DTYPE)
-        else:
-            records = np.empty(0, RECORD_DTYPE)
-    finally:
-        os.close(fd)
-    return Capture(
-        samples=Samples.of(records),
-        sent={
-            stream: Sent(
-                first_sequence=outcome.first_sequence[stream],
-                octets=outcome.octets[stream],
-                intended_frames=outcome.intended_frames[stream],
-            )
-            for stream in outcome.first_sequence
-        },
-        batch_starts_ns=outcome.batch_starts_ns,
-        health=outcome.health,
-    )
+def _schemes() -> Mapping[str, str]:
+    # The hosts of the bench are namespaces of this machine: they have its programs and its kernel.
+    from testplans.congestion_control.schemes import registry
+    from testplans.congestion_control.schemes.probe import local_call, probe
+    from testplans.congestion_control.schemes.tools import Tools
+
+    return {each.scheme.id: "; ".join(each.missing) for each in probe(registry.schemes().values(), local_call, Tools.of(Settings.load()))}
 
 
 def _processor() -> str:

@@ -23,6 +23,8 @@ from rackproof.model.campaign import CampaignRecord
 from rackproof.parent import end_with_parent
 from rackproof.settings import Settings
 from rackproof.store import Store
+from rackproof.store.samples import Place
+from rackproof.store.stored_samples import StoredSamples
 
 _NICEST = 19
 _UNFINISHED = ".making-"
@@ -45,15 +47,18 @@ def main() -> None:
     settings = Settings.load()
     try:
         with Store.open(settings) as store:
-            record = store.campaign(int(campaign))
-        print(json.dumps(render(record, settings.reports_dir)), flush=True)
+            record, raw = store.campaign(int(campaign)), store.samples_place
+        print(json.dumps(render(record, raw, settings.reports_dir)), flush=True)
     except RackproofError as error:
         print(error, file=sys.stderr)
         sys.exit(TRY_AGAIN if isinstance(error, StoreAway) else 1)
 
 
-def render(record: CampaignRecord, folder: Path) -> Files:
-    """Write PDF, HTML and JSON of a campaign, named after their content; where they are, and their SHA-256. Raises StoreError."""
+def render(record: CampaignRecord, raw: Place, folder: Path) -> Files:
+    """Write PDF, HTML and JSON of a campaign, named after their content; where they are, and their SHA-256. Raises StoreError.
+
+    raw: where the campaign's samples are.
+    """
     from reports.campaign import document
     from reports.write import write_report
     from testplans.registry import kind
@@ -65,7 +70,7 @@ def render(record: CampaignRecord, folder: Path) -> Files:
         folder.mkdir(parents=True, exist_ok=True)
         _forget_unfinished(folder)
         with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=folder) as beside:
-            report = document(record, chosen.title, chosen.sections(record), now, expected)
+            report = document(record, chosen.title, chosen.sections(record, StoredSamples.of(record, raw)), now, expected)
             # One process beside this one: half of a small machine stays with whoever measures.
             paths = write_report(report, Path(beside), workers=1)
             return {name: _keep(path, folder, record.id) for name, path in (("pdf", paths.pdf), ("html", paths.html), ("json", paths.json))}

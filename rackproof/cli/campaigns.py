@@ -19,6 +19,7 @@ from rackproof.model.campaign import CampaignRecord, CampaignState
 from rackproof.planfile import PlanFile
 from rackproof.settings import Settings
 from rackproof.store import Store
+from rackproof.store.stored_samples import StoredSamples
 from reports.figures import warm_up
 from testplans.kind import Plan, Rehearsal
 from testplans.registry import kind
@@ -77,7 +78,7 @@ def execute(
                 )
             with CampaignProgress(Console(stderr=True) if quiet else out, number) as progress:
                 record = here.run(number, chosen, progress)
-        paths = write(record, pdf)
+        paths = write(record, store, pdf)
         if not quiet:
             summarise(record, paths, out)
         return record
@@ -87,10 +88,10 @@ def report_again(campaign: str, pdf: Path | None) -> "ReportPaths":
     """Write the report of a campaign that is stored. Raises NotFound, StoreError."""
     warm_up()
     with Store.open(Settings.load()) as store:
-        return write(find(store, campaign), pdf)
+        return write(find(store, campaign), store, pdf)
 
 
-def write(record: CampaignRecord, pdf: Path | None) -> "ReportPaths":
+def write(record: CampaignRecord, store: Store, pdf: Path | None) -> "ReportPaths":
     """Write the report of a campaign as PDF and HTML, under the reports folder unless a path is given."""
     # matplotlib and Typst are slow to import, and most commands need neither.
     from reports.campaign import document
@@ -100,7 +101,8 @@ def write(record: CampaignRecord, pdf: Path | None) -> "ReportPaths":
     folder, name = (pdf.parent, pdf.stem) if pdf is not None else (Settings.load().reports_dir, f"campaign-{record.id}")
     plan = chosen.plan_model.model_validate(record.plan)
     now = datetime.now(UTC).replace(microsecond=0)
-    return write_report(document(record, chosen.title, chosen.sections(record), now, chosen.expectation(plan)), folder, name=name)
+    made = chosen.sections(record, StoredSamples.of(record, store.samples_place))
+    return write_report(document(record, chosen.title, made, now, chosen.expectation(plan)), folder, name=name)
 
 
 def summarise(record: CampaignRecord, paths: "ReportPaths", out: Console) -> None:

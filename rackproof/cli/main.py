@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import rackproof
-from rackproof.cli import deciding, keeping, service, users, worker
+from rackproof.cli import deciding, keeping, pantheon, schemes, service, users, worker
 from rackproof.cli.exits import Exit, of_verdict, reported
 
 if TYPE_CHECKING:
@@ -251,5 +251,5 @@ def _finish(record: "CampaignRecord", as_json: bool) -> None:
         raise typer.Exit(of_verdict(record.verdict))
 
 
-for module in (deciding, service, worker, keeping, users):
+for module in (deciding, service, worker, keeping, schemes, pantheon, users):
     module.register(app)

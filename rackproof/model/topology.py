@@ -24,7 +24,7 @@ class DeviceSpec:
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class Endpoint:
-    """A port of a node; node is a device's name or GENERATOR."""
+    """A port of a node; node is a device's or a host's name, or GENERATOR."""
 
     node: str
     port: str
@@ -39,11 +39,21 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class HostSpec:
+    """A host that programs run on, with one port and one IPv4 address ("10.82.1.1/24"); hosts of one network reach each other."""
+
+    name: str
+    port: str
+    address: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Topology:
-    """Devices and cables. On the bench it is built as asked; on hardware it must be found in the inventory."""
+    """Devices, hosts and cables. On the bench it is built as asked; on hardware it must be found in the inventory."""
 
     devices: tuple[DeviceSpec, ...]
     links: tuple[Link, ...]
+    hosts: tuple[HostSpec, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -26,10 +26,14 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
-    """What a procedure brought back from one trial: what the generator saw, and the device's counters by name."""
+    """What a procedure brought back from one trial: what the generator saw, the device's counters by name, and what was seen in words.
+
+    notes: texts by name that the analysis judges ("algorithm.1": what the sender of flow 1 was seen to use).
+    """
 
     capture: Capture
     counters: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,6 +6,7 @@ from rackproof.store.accounts import Accounts
 from rackproof.store.audit import AuditTrail
 from rackproof.store.browse import Browse
 from rackproof.store.deliveries import Deliveries
+from rackproof.store.elsewhere import Elsewhere
 from rackproof.store.jobs import Jobs
 from rackproof.store.queue import Queue
 from rackproof.store.reports import Reports
@@ -74,3 +75,7 @@ class Desks:
     @cached_property
     def browse(self) -> Browse:
         return Browse(self.transactions)
+
+    @cached_property
+    def elsewhere(self) -> Elsewhere:
+        return Elsewhere(self.transactions)

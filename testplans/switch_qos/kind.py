@@ -1,13 +1,14 @@
 """The kind switch-qos as the rest of the house sees it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rackproof.model.campaign import CampaignRecord
 from rackproof.model.finding import Finding
 from rackproof.model.topology import Setup
-from rackproof.model.traffic import Calibration
+from rackproof.model.traffic import Calibration, Samples
 from rackproof.model.trial import Observation, Trial, TrialResult
+from rackproof.planfile import PlanFile
 from rackproof.ports import Limits, Rig
 from reports.document import Section, Table
 from testplans.kind import Plan, Rehearsal
@@ -25,6 +26,9 @@ class SwitchQos:
     )
     folder: Path = Path(__file__).parent
     plan_model: type[Plan] = SwitchQosPlan
+
+    def translated(self, file: PlanFile) -> PlanFile:
+        return file
 
     def expand(self, plan: SwitchQosPlan) -> tuple[Trial, ...]:
         return expansion.expand(plan)
@@ -58,7 +62,7 @@ class SwitchQos:
 
         return sections_compare.brief(view(campaign))
 
-    def sections(self, campaign: CampaignRecord) -> list[Section]:
+    def sections(self, campaign: CampaignRecord, samples: Callable[[int], Samples | None]) -> list[Section]:  # noqa: ARG002 - measurements do
         from testplans.switch_qos.sections import sections
 
         return sections(campaign)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from testplans.switch_qos.strict import Part, Share
+from testplans.strict import Part, Share
 
 #: Id of each criterion -> (key in the plan, what it asks).
 CRITERIA: Mapping[str, tuple[str, str]] = {

@@ -15,7 +15,7 @@ from rackproof.model.functions import Discipline
 from rackproof.model.topology import DeviceSpec
 from rackproof.model.traffic import Arrivals, FrameSize
 from rackproof.units import Layer
-from testplans.switch_qos.strict import Mbps, Part, Seconds, Share, Whole, fault, refuse
+from testplans.strict import Mbps, Part, Seconds, Share, Whole, fault, refuse
 
 PRIORITIES = 8
 FRAME_BYTES_MIN = 64

@@ -8,9 +8,9 @@ from pydantic_core import InitErrorDetails
 
 from rackproof.units import Layer, frames_per_second, wire_bits
 from testplans.kind import TRIALS_MAX, Plan
+from testplans.strict import Whole, check_keys, fault, refuse
 from testplans.switch_qos.limits import CRITERIA, CriteriaPart, Expected, ValidityPart
 from testplans.switch_qos.parts import Device, LinkPart, LoadPart, Queues, Scheduler, TrafficPart, TrialPart
-from testplans.switch_qos.strict import Whole, check_keys, fault, refuse
 
 __all__ = ["CRITERIA", "Device", "Scheduler", "SwitchQosPlan"]
 

@@ -1,4 +1,4 @@
-"""What every device model of the bench must do, the same for each; one that this kernel cannot run is skipped with its reason."""
+"""What every switch of the bench must do, the same for each; one that this kernel cannot run is skipped with its reason."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,10 @@ def bench() -> Iterator[Bench]:
         yield bench
 
 
-@pytest.fixture(params=sorted(models()))
+SWITCHES = sorted(name for name, module in models().items() if not module.objection(scheduler()))
+
+
+@pytest.fixture(params=SWITCHES)
 def rig(request: pytest.FixtureRequest, bench: Bench) -> Iterator[Rig]:
     why = bench.limits_of_models()[request.param]
     if why:

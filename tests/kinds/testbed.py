@@ -6,6 +6,7 @@ The device of a plan with a device_file keeps its configuration there, as hardwa
 import contextlib
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from rackproof.errors import DeviceError
 from rackproof.model.functions import DeviceFunction
 from rackproof.model.topology import DeviceSpec, Setup, Topology
 from rackproof.model.traffic import RECORD_DTYPE, Calibration, Capture, Samples, Traffic
-from rackproof.ports import Device, Generator, Limits, Rig, Run
+from rackproof.ports import Device, Generator, Host, Limits, Rig, Run, Tap
 
 MODEL = "nothing"
 AS_FOUND = "level 0"
@@ -81,6 +82,15 @@ class _Rig:
 
     def device(self, name: str) -> Device:
         return self.devices[name]
+
+    def host(self, name: str) -> Host:
+        raise KeyError(name)
+
+    def tap(self, device: str) -> Tap:
+        raise KeyError(device)
+
+    def pause(self, seconds: float) -> None:
+        time.sleep(seconds)
 
 
 class _Device:

@@ -1,5 +1,6 @@
 //! The engine as Python sees it. Types and documentation for readers are in `rackproof_native.pyi`.
 
+mod path;
 mod receiver;
 mod sender;
 mod switch;
@@ -19,7 +20,7 @@ use crate::worker::Placement;
 /// How often a waiting thread lets Python handle signals.
 const SIGNALS: Duration = Duration::from_millis(50);
 
-/// Rackproof's measurement engine: packet sender, receiver and reference switch.
+/// Rackproof's measurement engine: packet sender, receiver, reference switch and emulated path.
 #[pymodule]
 fn rackproof_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SIGNATURE_BYTES", frame::SIGNATURE_BYTES)?;
@@ -36,6 +37,10 @@ fn rackproof_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<receiver::ReceiverReport>()?;
     module.add_class::<switch::Switch>()?;
     module.add_class::<switch::SwitchReport>()?;
+    module.add_class::<path::PathDirection>()?;
+    module.add_class::<path::PathCounts>()?;
+    module.add_class::<path::Path>()?;
+    module.add_class::<path::PathReport>()?;
     Ok(())
 }
 

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::pool::Pool;
 use super::queue::Frame;
 use super::scheduler::{Arrival, Departure, Scheduler};
 use super::{SwitchReport, SwitchSpec, open_port};
@@ -14,6 +13,7 @@ use crate::error::SetupError;
 use crate::frame;
 use crate::lateness::Histogram;
 use crate::netns;
+use crate::pool::Pool;
 use crate::ring::{FrameView, RingV2};
 use crate::socket::{PacketSocket, interface_index};
 use crate::stalls::Stalls;

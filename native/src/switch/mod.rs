@@ -4,7 +4,6 @@ pub mod config;
 pub mod defects;
 mod device;
 pub mod discipline;
-mod pool;
 pub mod queue;
 pub mod scheduler;
 

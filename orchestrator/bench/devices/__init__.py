@@ -8,9 +8,10 @@ import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from orchestrator.bench.namespaces import Namespace
+from orchestrator.generators.native import Outcome
 from rackproof.model.functions import DeviceFunction
 from rackproof.ports import Device
 
@@ -20,6 +21,20 @@ class BenchDevice(Device, Protocol):
 
     def close(self) -> None:
         """Stop whatever it runs; its namespace is closed by whoever made it."""
+
+
+@runtime_checkable
+class Tapped(Protocol):
+    """A device that can write down every packet that enters and leaves it."""
+
+    def tap_start(self) -> None:
+        """Begin to record. Raises DeviceError."""
+
+    def tap_stop(self) -> None:
+        """End recording. Raises DeviceError."""
+
+    def tap_collect(self) -> Outcome:
+        """What the last recording saw, once; its file is the caller's. Raises GeneratorError."""
 
 
 class ModelClass(Protocol):

@@ -1,7 +1,7 @@
 """The kind `nothing` as the rest of the house sees it."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from rackproof.model.topology import DeviceSpec, Setup, Topology
 from rackproof.model.traffic import RECORD_DTYPE, Calibration, Capture, Samples, Traffic
 from rackproof.model.trial import Observation, Trial, TrialResult
 from rackproof.model.verdict import Verdict
+from rackproof.planfile import PlanFile
 from rackproof.ports import Limits, Rig
 from reports.campaign import trial_anchor
 from reports.document import Callout, Cell, Column, KeyValues, Paragraph, Section, Table
@@ -41,6 +42,9 @@ class Nothing:
     summary: str = "Does nothing, as often and for as long as asked."
     folder: Path = Path(__file__).parent
     plan_model: type[Plan] = NothingPlan
+
+    def translated(self, file: PlanFile) -> PlanFile:
+        return file
 
     def expand(self, plan: NothingPlan) -> tuple[Trial, ...]:
         return tuple(
@@ -129,7 +133,7 @@ class Nothing:
     def comparison(self, campaign: CampaignRecord) -> list[Table]:
         return [_table(campaign)]
 
-    def sections(self, campaign: CampaignRecord) -> list[Section]:
+    def sections(self, campaign: CampaignRecord, samples: Callable[[int], Samples | None]) -> list[Section]:
         trials = tuple(
             Section(
                 id=trial_anchor(record.trial.index),

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from rackproof.errors import GeneratorError, NotFound
 from rackproof.model.functions import Discipline, QosScheduler
 from rackproof.model.topology import GENERATOR, Endpoint
 from rackproof.model.traffic import Capture, Traffic
-from rackproof.ports import Device, Generator, Limits, Run
+from rackproof.ports import Device, Generator, Host, Limits, Run, Tap
 from testplans import registry
 from testplans.switch_qos import KIND, procedure
 from testplans.switch_qos.expansion import expand
@@ -149,6 +150,15 @@ class FakeRig:
         assert name == self.name
         return self
 
+    def host(self, name: str) -> Host:
+        raise KeyError(name)
+
+    def tap(self, device: str) -> Tap:
+        raise KeyError(device)
+
+    def pause(self, seconds: float) -> None:
+        time.sleep(seconds)
+
     def facts(self) -> Mapping[str, str]:
         return {}
 
@@ -206,7 +216,7 @@ def test_the_registry_finds_the_kind() -> None:
     [
         ("import nothing_of_that_name", "cannot be imported: ModuleNotFoundError"),
         ("", "expected a KIND in its __init__.py, found none"),
-        ("class K: name = 'x'\nKIND = K()", "found none of title, summary, folder, plan_model, expand"),
+        ("class K: name = 'x'\nKIND = K()", "found none of title, summary, folder, plan_model, translated, expand"),
     ],
 )
 def test_a_broken_kind_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, text: str) -> None:

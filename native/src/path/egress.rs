@@ -1,0 +1,61 @@
+//! How packets leave through several ports in one call.
+
+use std::io;
+
+use super::PathSpec;
+use crate::batch::{BATCH_FRAMES, send_messages};
+use crate::error::SetupError;
+use crate::socket::{PacketSocket, PortSpec};
+
+/// One socket for all ports of a namespace.
+pub struct Egress {
+    socket: PacketSocket,
+}
+
+impl Egress {
+    /// Opens the socket. It is bound to the first port, but every frame names its own.
+    pub fn open(spec: &PathSpec) -> Result<Self, SetupError> {
+        let socket = open_socket(spec)?;
+        socket.tune_for_sending()?;
+        socket.bind_for_sending()?;
+        Ok(Self { socket })
+    }
+
+    /// Sends `frames`, each through the interface of that index, at most `BATCH_FRAMES` of them; how
+    /// many the kernel took.
+    pub fn send<'a>(&self, frames: impl Iterator<Item = (i32, &'a [u8])>) -> io::Result<usize> {
+        // SAFETY: sockaddr_ll, iovec and mmsghdr are pointers and integers, for which zero is valid.
+        let mut addresses: [libc::sockaddr_ll; BATCH_FRAMES] = unsafe { std::mem::zeroed() };
+        // SAFETY: as above.
+        let mut vectors: [libc::iovec; BATCH_FRAMES] = unsafe { std::mem::zeroed() };
+        // SAFETY: as above.
+        let mut messages: [libc::mmsghdr; BATCH_FRAMES] = unsafe { std::mem::zeroed() };
+        let mut count = 0;
+        for (index, (ifindex, data)) in frames.take(BATCH_FRAMES).enumerate() {
+            addresses[index].sll_family = libc::AF_PACKET as u16;
+            addresses[index].sll_ifindex = ifindex;
+            vectors[index].iov_base = data.as_ptr().cast_mut().cast();
+            vectors[index].iov_len = data.len();
+            let header = &mut messages[index].msg_hdr;
+            header.msg_name = std::ptr::from_mut(&mut addresses[index]).cast();
+            header.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+            header.msg_iov = &mut vectors[index];
+            header.msg_iovlen = 1;
+            count += 1;
+        }
+        send_messages(self.socket.raw_fd(), &mut messages[..count])
+    }
+
+    /// The socket, to be closed.
+    pub fn into_socket(self) -> PacketSocket {
+        self.socket
+    }
+}
+
+/// A socket in the namespace of the path; every port must be there.
+pub fn open_socket(spec: &PathSpec) -> Result<PacketSocket, SetupError> {
+    PacketSocket::open(&PortSpec {
+        interface: spec.pairs[0].0.clone(),
+        netns_fd: spec.netns_fd,
+    })
+}

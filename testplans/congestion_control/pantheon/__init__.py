@@ -1,0 +1,1 @@
+"""Pantheon's files: its logs, metadata and test descriptions, read and written."""

@@ -1,0 +1,139 @@
+"""Flows on two real hosts: what starts, what is ready when, what is said when it fails, and that nothing stays."""
+
+import time
+
+import pytest
+
+from rackproof.errors import LabError
+from rackproof.model.program import Command
+from rackproof.ports import Rig
+from testplans.congestion_control.schemes.model import Scheme
+from testplans.congestion_control.schemes.runner import Flow, SchemeFailed
+from tests.integration.schemes.rigs import IDLE, PORT, made, python
+
+pytestmark = pytest.mark.netns
+
+#: Listens after a while on a UDP port and tells what comes; sends what it is told to.
+LISTEN = """
+import socket, sys, time
+time.sleep(0.6)
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.bind((sys.argv[1], int(sys.argv[2])))
+while True: print(sock.recv(2000).decode())
+"""
+SAY = """
+import socket, sys, time
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.bind((sys.argv[1], 0))
+sock.sendto(f"from {sys.argv[1]} for {sys.argv[4]} s".encode(), (sys.argv[2], int(sys.argv[3])))
+time.sleep(60)
+"""
+
+
+def flow(rig: Rig, scheme: Scheme, runtime_s: float = 5.0) -> Flow:
+    return Flow(scheme, rig.host("sender-1"), rig.host("receiver-1"), port=PORT, runtime_s=runtime_s)
+
+
+def test_the_second_side_starts_when_the_first_listens(rig: Rig) -> None:
+    scheme = made(
+        ready={"listens": "udp"},
+        receiver=python(LISTEN, "{bind}", "{port}"),
+        sender=python(SAY, "{bind}", "{peer}", "{port}", "{duration}"),
+        verify={"output": "from [0-9.]+", "of": "receiver"},
+    )
+    with flow(rig, scheme) as running:
+        running.start()
+        time.sleep(0.3)
+        running.check()
+        assert running.verify() == ""
+        end = running.finish()
+    assert end.receiver.output == "from 10.82.1.1 for 15 s\n"
+    assert end.algorithm == "from 10.82.1.1"
+    assert scheme.is_right(end.algorithm)
+    assert 0.3 <= (end.end_ns - end.start_ns) / 1e9 < 3.0
+    assert (end.sender.exit_status, end.receiver.exit_status) == (None, None)
+
+
+def test_the_sender_may_run_first(rig: Rig) -> None:
+    scheme = made(
+        first="sender",
+        ready={"listens": "udp"},
+        sender=python(LISTEN, "{bind}", "{port}"),
+        receiver=python(SAY, "{bind}", "{peer}", "{port}", "{duration}"),
+    )
+    with flow(rig, scheme) as running:
+        running.start()
+        time.sleep(0.3)
+        assert running.finish().sender.output == "from 10.82.1.2 for 15 s\n"
+
+
+def test_a_crash_is_told_with_the_end_of_the_output(rig: Rig) -> None:
+    with flow(rig, made(sender=python("import time; time.sleep(0.5); raise RuntimeError('no route')"))) as running:
+        running.start()
+        time.sleep(1.0)
+        with pytest.raises(SchemeFailed, match=r"(?s)Made: the sender ended after [0-9.]+ s with exit status 1; .*no route"):
+            running.check()
+
+
+def test_an_end_before_the_time_is_a_failure(rig: Rig) -> None:
+    with flow(rig, made(receiver=python("import time; time.sleep(0.6)"))) as running:
+        running.start()
+        time.sleep(1.0)
+        with pytest.raises(SchemeFailed, match=r"Made: the receiver ended after 0\.[6-9] s with exit status 0, and said nothing"):
+            running.finish()
+
+
+def test_a_side_that_is_never_ready_is_told(rig: Rig) -> None:
+    scheme = made(ready={"listens": "tcp", "within_s": 0.5}, receiver=python("import time; print('thinking'); time.sleep(60)"))
+    begun = time.monotonic()
+    with (
+        pytest.raises(SchemeFailed, match=rf"(?s)the receiver did not listen on tcp port {PORT} within 0.5 s; .*receiver: thinking"),
+        flow(rig, scheme) as running,
+    ):
+        running.start()
+    assert time.monotonic() - begun < 8.0
+
+
+def test_a_program_that_is_not_there_is_named(rig: Rig) -> None:
+    with (
+        pytest.raises(LabError, match="sender-1: sproutbt2 cannot be started: No such file"),
+        flow(rig, made(sender=["sproutbt2"])) as running,
+    ):
+        running.start()
+
+
+def test_preparation_happens_on_its_side_in_a_folder_that_goes_away(rig: Rig) -> None:
+    scheme = made(
+        first="sender",
+        prepare_sender=[["cp", "/etc/hostname", "{folder}/prepared"]],
+        sender=python("import os, sys, time; print(os.listdir(sys.argv[1]), sys.argv[1]); time.sleep(60)", "{folder}"),
+    )
+    with flow(rig, scheme) as running:
+        running.start()
+        said = running.finish().sender.output
+    listing, folder = said.rsplit(maxsplit=1)
+    assert listing == "['prepared']"
+    assert rig.host("sender-1").call(Command(arguments=("test", "-e", folder)), 5.0).exit_status == 1
+
+
+def test_preparation_that_fails_is_told(rig: Rig) -> None:
+    with (
+        pytest.raises(SchemeFailed, match="cp /nowhere /tmp ended with exit status 1: cp: cannot stat"),
+        flow(rig, made(prepare_receiver=[["cp", "/nowhere", "/tmp"]])) as running,
+    ):
+        running.start()
+
+
+def test_leaving_it_ends_both_sides(rig: Rig) -> None:
+    running = flow(rig, made(receiver=IDLE))
+    with running:
+        running.start()
+        programs = list(running._programs.values())
+        assert [program.poll() for program in programs] == [None, None]
+    assert all(program.poll() is not None for program in programs)
+
+
+def test_a_kernel_without_the_algorithm_is_named(rig: Rig) -> None:
+    scheme = made(family="tcp", algorithm="nosuchcc")
+    with pytest.raises(LabError, match="sender-1: expected a kernel with the algorithm nosuchcc"), flow(rig, scheme) as running:
+        running.start()

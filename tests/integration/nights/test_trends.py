@@ -209,9 +209,7 @@ def test_all_that_a_campaign_measured_is_kept_at_its_end_as_a_trend_would_find_i
     campaign = a_campaign(store, trials, of[0])
     with store.transactions.step("what it came to") as connection:
         connection.exec_driver_sql(f"UPDATE measurements SET quantity_id = {of[1]} WHERE value = 12")
-        connection.exec_driver_sql(
-            f"INSERT INTO measurements SELECT trial_id, 1, {other}, value * 2, NULL, NULL, 5 FROM measurements"
-        )
+        connection.exec_driver_sql(f"INSERT INTO measurements SELECT trial_id, 1, {other}, value * 2, NULL, NULL, 5 FROM measurements")
         found = means.kept(connection, [campaign], of)
         connection.exec_driver_sql("DELETE FROM means")
         means.keep(connection, campaign)

@@ -90,7 +90,7 @@ class Session:
         left: dict[str, float | int | str] = {"trials": len(todo), "seconds": sum(trial.duration_s for trial in todo)}
         if record.calibration is None:
             if not self._lease.cancel:
-                self._facts |= provenance(self._testbed)
+                self._facts |= {**provenance(self._testbed), **self._kind.provenance(plan)}
                 self.patiently(lambda: self._store.set_provenance(self._id, self._facts))
             self.tell(EventKind.CAMPAIGN_STARTED, record.name, worker=self._worker, **left)
         else:

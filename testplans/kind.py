@@ -75,6 +75,9 @@ class Kind(Protocol):
     def rehearse(self, plan: Any, limits: Limits) -> Rehearsal:
         """What would happen on a testbed with these limits."""
 
+    def provenance(self, plan: Any) -> Mapping[str, Mapping[str, str]]:
+        """What trials of the plan use of this machine besides the testbed (programs, their versions), by topic, then name."""
+
     def setup(self, plan: Any, trial: Trial) -> Setup:
         """The topology and configuration that the trial needs."""
 

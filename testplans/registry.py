@@ -10,7 +10,19 @@ import testplans
 from rackproof.errors import NotFound, RackproofError
 from testplans.kind import Kind, Plan
 
-_METHODS = ("translated", "expand", "rehearse", "setup", "run", "analyse", "conclude", "expectation", "comparison", "sections")
+_METHODS = (
+    "translated",
+    "expand",
+    "rehearse",
+    "provenance",
+    "setup",
+    "run",
+    "analyse",
+    "conclude",
+    "expectation",
+    "comparison",
+    "sections",
+)
 _VALUES = ("name", "title", "summary", "folder", "plan_model")
 
 

@@ -40,6 +40,11 @@ class CongestionControl:
 
         return rehearsal.rehearse(plan, limits)
 
+    def provenance(self, plan: CongestionControlPlan) -> Mapping[str, Mapping[str, str]]:
+        from testplans.congestion_control import provenance
+
+        return provenance.provenance(plan)
+
     def setup(self, plan: CongestionControlPlan, trial: Trial) -> Setup:
         from testplans.congestion_control import procedure
 

@@ -33,12 +33,21 @@ def curves(together: Stream, each: Mapping[int, Stream], opportunities: Opportun
 
 
 def _rate(name: str, at_ns: Integers, bits: Integers, subject: Mapping[str, str]) -> Iterator[Curve]:
-    """From the first to the last bin that holds anything, as Pantheon draws it; nothing where none does."""
+    """From the first to the last bin that holds anything, as Pantheon draws it; nothing where none does.
+
+    The last bin is one that the stream ends in: it counts by the time until then, and where that is less than half of it, not at all.
+    """
     if not len(at_ns):
         return
     bins = at_ns // BIN_NS
-    first = int(bins.min())
+    first, last = int(bins.min()), int(bins.max())
     mbps = np.bincount(bins - first, weights=bits) / _BIN_S / 1e6
+    if last > first:
+        covered = (int(at_ns.max()) - last * BIN_NS) / BIN_NS
+        if covered < 0.5:
+            mbps = mbps[:-1]
+        else:
+            mbps[-1] /= covered
     x = (np.arange(len(mbps)) + first) * _BIN_S
     yield Curve(
         name=name,

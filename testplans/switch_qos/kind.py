@@ -36,6 +36,9 @@ class SwitchQos:
     def rehearse(self, plan: SwitchQosPlan, limits: Limits) -> Rehearsal:
         return rehearsal.rehearse(plan, limits)
 
+    def provenance(self, plan: SwitchQosPlan) -> Mapping[str, Mapping[str, str]]:  # noqa: ARG002 - nothing beyond the testbed
+        return {}
+
     def setup(self, plan: SwitchQosPlan, trial: Trial) -> Setup:
         return procedure.setup(plan, trial)
 

@@ -63,6 +63,9 @@ class Nothing:
         refusals = () if "nothing" in limits.device_models else ("this testbed has no device of the model nothing",)
         return Rehearsal(trials=self.expand(plan), notes={1: "nothing happens"}, refusals=refusals, warnings=())
 
+    def provenance(self, plan: NothingPlan) -> Mapping[str, Mapping[str, str]]:
+        return {}
+
     def setup(self, plan: NothingPlan, trial: Trial) -> Setup:
         options = {} if plan.device_file is None else {"file": plan.device_file}
         device = DeviceSpec(name=DEVICE, model="nothing", options=options)

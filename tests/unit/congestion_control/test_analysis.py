@@ -119,15 +119,18 @@ def test_everything_lost() -> None:
 
 
 def test_curves_count_in_bins() -> None:
-    rows = [*steady(1, 0, 1000, 10, delay_ms=20), *steady(1, 1600, 1700, 10, delay_ms=30)]
+    rows = [*steady(1, 0, 1000, 10, delay_ms=20), *steady(1, 1600, 2000, 10, delay_ms=30)]
     result = _measured(rows)
     curves = {curve.name: curve for curve in result.curves}
     ingress = curves["throughput.ingress"]
     assert ingress.x == (0.0, 0.5, 1.0, 1.5)
-    assert ingress.y == pytest.approx((0.8, 0.8, 0, 0.16))
-    assert sum(curves["throughput.egress"].y) * 0.5 == pytest.approx(110 * 8000 / 1e6)
-    assert curves["delay.p95.over_time"].x == (0.0, 0.5, 1.0, 1.5)
-    assert curves["delay.p95.over_time"].y == (20.0, 20.0, 20.0, 30.0)
+    # The stream ends 490 ms into the last bin.
+    assert ingress.y == pytest.approx((0.8, 0.8, 0, 40 * 8000 / 1e6 / 0.49))
+    # Three packets leave within 20 ms of a fifth bin: that is no rate.
+    assert curves["throughput.egress"].x == ingress.x
+    assert sum(curves["throughput.egress"].y) * 0.5 == pytest.approx(137 * 8000 / 1e6)
+    assert curves["delay.p95.over_time"].x == (0.0, 0.5, 1.0, 1.5, 2.0)
+    assert curves["delay.p95.over_time"].y == (20.0, 20.0, 20.0, 30.0, 30.0)
     assert curves["delay.cdf"].y[-1] == 1.0
     assert (curves["delay.cdf"].x[0], curves["delay.cdf"].x[-1]) == (20.0, 30.0)
 

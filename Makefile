@@ -24,7 +24,7 @@ unexport PYTHONPATH PYTHONHOME
 CARGO := cargo
 CARGO_IN_NATIVE := --manifest-path native/Cargo.toml --locked
 
-.PHONY: help setup demo up test check lint test-shared test-python test-native bench chaos fmt lock clean hooks doctor
+.PHONY: help setup schemes demo up test check lint test-shared test-python test-native bench chaos fmt lock clean hooks doctor
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,16 @@ $(STAMPS)/pages: web/package.json web/package-lock.json
 	@cp web/node_modules/htmx.org/dist/htmx.min.js web/node_modules/uplot/dist/uPlot.iife.min.js web/node_modules/uplot/dist/uPlot.min.css web/static/vendor/
 	@touch $@
 
+# The project's own programs for congestion-control schemes; what is built is the stamp. They take minutes, and nothing else needs them.
+PROGRAMS := build/programs
+
+schemes: $(PROGRAMS)/rackproof-quic ## programs for congestion-control schemes that no package has
+
+$(PROGRAMS)/rackproof-quic: $(wildcard native/quic/Cargo.toml native/quic/Cargo.lock native/quic/src/*.rs)
+	@echo "== QUIC: native/quic/ (the first build takes minutes)"
+	@$(CARGO) build --manifest-path native/quic/Cargo.toml --locked --quiet --release
+	@mkdir -p $(PROGRAMS) && install -m 755 native/quic/target/release/rackproof-quic $@
+
 # --- checking -------------------------------------------------------------------------------------------------------------------
 
 lint: setup ## ruff, mypy, import contracts, rustfmt, clippy
@@ -88,7 +98,7 @@ lint: setup ## ruff, mypy, import contracts, rustfmt, clippy
 	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "== mypy" && $(BIN)/mypy
 	@echo "== import contracts" && $(BIN)/lint-imports --no-logo
-	@echo "== rustfmt" && $(CARGO) fmt --manifest-path native/Cargo.toml --check
+	@echo "== rustfmt" && $(CARGO) fmt --manifest-path native/Cargo.toml --check && $(CARGO) fmt --manifest-path native/quic/Cargo.toml --check
 	@echo "== clippy" && $(CARGO) clippy $(CARGO_IN_NATIVE) --quiet --all-targets -- -D warnings
 	@$(CARGO) clippy $(CARGO_IN_NATIVE) --quiet --all-targets --all-features -- -D warnings
 
@@ -113,7 +123,7 @@ chaos: setup ## harm at 200 random points of running campaigns; writes build/cha
 # --- keeping --------------------------------------------------------------------------------------------------------------------
 
 fmt: setup ## format Python and Rust
-	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format . && $(CARGO) fmt --manifest-path native/Cargo.toml
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format . && $(CARGO) fmt --manifest-path native/Cargo.toml && $(CARGO) fmt --manifest-path native/quic/Cargo.toml
 
 hooks: setup ## run the checks before every commit
 	@$(BIN)/pre-commit install
@@ -128,5 +138,5 @@ lock: $(STAMPS)/uv ## pin the newest versions of all dependencies (LOCK_ARGS=--u
 
 clean: ## remove what was built, the environment too; campaigns and samples stay
 	@if [ -x $(BIN)/rackproof ]; then $(BIN)/rackproof bench clean || true; fi
-	@rm -rf $(VENV) build native/target web/node_modules web/static/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build native/target native/quic/target web/node_modules web/static/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find $(PACKAGES) tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,9 +7,7 @@ from typing import Any
 
 from rackproof.model.finding import Finding
 from rackproof.store.suites import Outcome
-
-#: With few digits: the report has all of them.
-_DIGITS = 4
+from reports.campaign import finding_value
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +49,7 @@ def changes(now: Outcome, before: Outcome) -> list[Change]:
         elif finding.verdict is not was.verdict:
             found.append(Change(what="finding", title=title, before=_judged(was), after=_judged(finding)))
         elif moved(was, finding):
-            found.append(Change(what="value", title=title, before=_value(was), after=_value(finding)))
+            found.append(Change(what="value", title=title, before=finding_value(was), after=finding_value(finding)))
     if now.plan_sha256 == before.plan_sha256:
         for finding in known.values():
             title = ", ".join([finding.title, *finding.subject.values()])
@@ -78,17 +76,4 @@ def _identity(finding: Finding) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def _judged(finding: Finding) -> str:
-    return f"{finding.verdict.value} ({_value(finding)})"
-
-
-def _value(finding: Finding) -> str:
-    unit = "" if finding.unit == "1" else f" {finding.unit}"
-    if not math.isfinite(finding.value):
-        return f"{'∞' if finding.value > 0 else '−∞'}{unit}"
-    if finding.interval is None:
-        return f"{_number(finding.value)}{unit}"
-    return f"{_number(finding.value)} [{_number(finding.interval.low)}, {_number(finding.interval.high)}]{unit}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.{_DIGITS}g}"
+    return f"{finding.verdict.value} ({finding_value(finding)})"

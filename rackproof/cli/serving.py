@@ -21,6 +21,9 @@ from web.site import create_site
 #: Requests that are under way have so long to end [s]; streams of events are ended at once.
 _GRACE_S = 3
 _BACKLOG = 1024
+#: A request that computes may keep the interpreter so long from the others [s]. Each answer of the database waits for it once: with
+#: Python's 5 ms, a page of fifteen queries would take 75 ms longer whenever somebody compares two campaigns.
+_SWITCH_S = 0.0005
 
 
 def listen(host: str, port: int) -> int:
@@ -43,6 +46,7 @@ def listen(host: str, port: int) -> int:
 def serve_api(fd: int, certificate: Path | None, key: Path | None) -> None:
     """Answer on the socket until a signal comes. Raises LabError."""
     configure(service=not sys.stderr.isatty())
+    sys.setswitchinterval(_SWITCH_S)
     settings = Settings.load()
     with socket.socket(fileno=fd) as listening, Store.open(settings) as store:
         app = create_site(settings, store)

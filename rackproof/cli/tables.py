@@ -50,7 +50,7 @@ def findings_table(findings: Sequence[Finding], expected: Iterable[tuple[str, st
     table.add_column("verdict", no_wrap=True)
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
-        named = (finding.subject.get(label, "") for label in ("device", "discipline"))
+        named = (finding.subject.get(label, "") for label in ("device", "scheme", "discipline"))
         groups.setdefault(", ".join(filter(None, named)) or "campaign", []).append(finding)
     for subject, judged in groups.items():
         table.add_row(Text(subject, style="bold"))

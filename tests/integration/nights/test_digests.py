@@ -190,8 +190,8 @@ def test_what_changed_since_the_night_before_stands_in_the_digest(settings: Sett
     assert now.digest["previous_run"] == before.id
     assert [(one["what"], one["title"], one["before"], one["after"]) for one in now.digest["changes"]] == [
         ("verdict", "the verdict", "PASS", "FAIL"),
-        ("finding", "Delay of the best queue, reference", "PASS (10 [9, 11] us)", "FAIL (10 [9, 11] us)"),
-        ("value", "Loss, reference", "10 [9, 11] us", "30 [29, 31] us"),
+        ("finding", "Delay of the best queue, reference", "PASS (10.0 ± 1.0 µs)", "FAIL (10.0 ± 1.0 µs)"),
+        ("value", "Loss, reference", "10.0 ± 1.0 µs", "30.0 ± 1.0 µs"),
     ]
     assert (now.digest["campaigns"][0]["was"], now.digest["campaigns"][0]["previous"]) == ("PASS", first)
     assert now.digest["link"] is None

@@ -24,7 +24,7 @@ unexport PYTHONPATH PYTHONHOME
 CARGO := cargo
 CARGO_IN_NATIVE := --manifest-path native/Cargo.toml --locked
 
-.PHONY: help setup schemes demo up test check lint test-shared test-pages test-python test-native bench chaos fmt lock clean hooks doctor
+.PHONY: help setup schemes demo up test check lint test-shared test-kept test-pages test-python test-native bench chaos fmt lock clean hooks doctor
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,9 +36,9 @@ up: setup ## the service on this machine: pages, API, a worker with the virtual 
 	@$(BIN)/rackproof up
 
 test: setup ## everything that CI runs
-	@$(MAKE) --no-print-directory --jobs=2 test-shared lint test-native test-pages
+	@$(MAKE) --no-print-directory --jobs=2 test-shared lint test-native test-kept test-pages
 	@echo "== pytest, what wants the machine for itself"
-	@$(BIN)/python -m pytest $(SHARED:%=--ignore=%) --ignore=tests/browser $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest $(patsubst %,--ignore=%,$(SHARED) $(KEPT) tests/browser) $(PYTEST_ARGS)
 	@$(BIN)/python -m pytest $(DAY) $(PYTEST_ARGS)
 
 check: test ## the same as test
@@ -59,7 +59,7 @@ $(STAMPS)/uv: requirements-bootstrap.txt
 
 $(STAMPS)/packages: requirements-dev.lock $(STAMPS)/uv
 	@echo "== packages: requirements-dev.lock"
-	@$(UV) pip sync --quiet --require-hashes requirements-dev.lock
+	@$(UV) pip sync --quiet --compile-bytecode --require-hashes requirements-dev.lock
 	@touch $@
 
 $(STAMPS)/native: $(NATIVE_SOURCES) $(STAMPS)/packages
@@ -110,11 +110,16 @@ test-native: setup ## the engine's own tests
 # Tests that measure nothing, and may run beside others.
 SHARED := tests/unit tests/integration/api tests/integration/accounts tests/integration/web
 
+KEPT := tests/integration/client tests/integration/nights tests/integration/pantheon tests/integration/store
+
 # An engineer's day measures on the bench; the other tests of the pages do not.
 DAY := tests/browser/test_day.py
 
 test-shared: setup
 	@echo "== pytest, beside the other checks" && $(BIN)/python -m pytest $(SHARED) $(PYTEST_ARGS)
+
+test-kept: setup
+	@echo "== pytest, what is kept" && $(BIN)/python -m pytest $(KEPT) $(PYTEST_ARGS)
 
 test-pages: setup ## every page in a browser
 	@echo "== pytest, in a browser" && $(BIN)/python -m pytest tests/browser --ignore=$(DAY) $(PYTEST_ARGS)

@@ -24,9 +24,11 @@ from tests.conftest import a_trial
 from tests.integration.store.namespaces import as_root_of_namespace, small_disk
 
 USES = """
+import signal
 import sys
 from pathlib import Path
 from rackproof.store.embedded import EmbeddedServer
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background has it ignored
 with EmbeddedServer(Path(sys.argv[1])) as server:
     print("using", flush=True)
     sys.stdin.read()

@@ -1,8 +1,9 @@
 """Does each scheme do what the plan asks of it? Every criterion judged over the runs of a test.
 
 The rule: PASS where the whole 95 % interval keeps the limit, FAIL where the whole interval breaks it, INVALID where it straddles the limit.
-From 4 runs on the interval is Student's over them; with fewer the intervals within the runs are pooled, as everywhere else. A run
-without valid statistics makes the criteria that need it INVALID, ERROR, TIMEOUT or ABORTED, as that run was; a proven FAIL stays one.
+From 4 runs on the interval is Student's over them; with fewer the intervals within the runs are pooled, as everywhere else, and where a run
+has none, Student's it is. A run without valid statistics makes the criteria that need it INVALID, ERROR, TIMEOUT or ABORTED, as that run
+was; a proven FAIL stays one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +13,7 @@ from rackproof.model.campaign import CampaignRecord
 from rackproof.model.finding import Finding
 from rackproof.model.measurement import Interval, Measurement
 from rackproof.model.verdict import Verdict, worst
-from rackproof.stats.pooling import pool
+from rackproof.stats.pooling import pool, repetitions
 from reports.text import plural, unit, with_interval
 from testplans.congestion_control.plan import CRITERIA
 from testplans.congestion_control.view import Group, Run, View, view
@@ -72,7 +73,10 @@ def _number(runs: Iterable[Measurement | None]) -> Number | None:
     found = [each for each in runs if each is not None]
     if not found:
         return None
-    value, interval = pool([each.value for each in found], [each.interval for each in found])
+    values = [each.value for each in found]
+    value, interval = pool(values, [each.interval for each in found])
+    if interval is None:
+        value, interval = repetitions(values)
     return Number(value=value, interval=interval, n=len(found))
 
 

@@ -19,7 +19,7 @@ def section(seen: View) -> Iterator[Section]:
         Paragraph(
             text="A criterion is met (PASS) where the whole 95 % interval keeps its limit, failed (FAIL) where the whole interval "
             "breaks it, and INVALID where the interval straddles the limit: then more runs are needed. From four runs on the interval "
-            "is Student's over the runs; with fewer, the intervals within the runs are pooled."
+            "is Student's over the runs; with fewer, the intervals within the runs are pooled, or where one has none, Student's is taken."
         )
     ]
     for scheme in dict.fromkeys(finding.subject["scheme"] for finding in findings):

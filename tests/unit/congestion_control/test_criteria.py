@@ -124,3 +124,25 @@ def _without(made: CampaignRecord, scheme: str, results: Mapping[int, TrialResul
         for each in made.trials
     )
     return dataclasses.replace(made, trials=trials)
+
+
+def test_runs_too_short_for_an_interval_of_their_own_are_judged_by_what_differs_between_them() -> None:
+    made = campaign({"delay_p95_ms_max": {"cubic": 70}})
+    delays = iter((59.0, 61.0))
+
+    def bare(record: TrialRecord) -> TrialRecord:
+        if record.trial.point["scheme"] != "cubic":
+            return record
+        assert record.result is not None
+        delay = next(delays)
+        found = tuple(
+            dataclasses.replace(each, value=delay, interval=None) if each.name == "delay.p95" else each
+            for each in record.result.measurements
+        )
+        return dataclasses.replace(record, result=dataclasses.replace(record.result, measurements=found))
+
+    found = only(dataclasses.replace(made, trials=tuple(map(bare, made.trials))))
+    assert found.interval is not None
+    # Student's t of one degree of freedom, 12.706, by 1 ms.
+    assert (found.value, found.interval.half_width) == (60.0, pytest.approx(12.706, abs=0.001))
+    assert found.verdict is Verdict.INVALID

@@ -204,17 +204,16 @@ def _pss(pid: int) -> int:
 def read(folder: Path) -> None:
     """Read and measure one run."""
     from rackproof.model.traffic import Capture
-    from rackproof.model.trial import Observation, Trial
+    from rackproof.model.trial import Observation
     from testplans.congestion_control.analysis import measure as measure_trial
     from testplans.congestion_control.pantheon.importing import samples_of
     from testplans.congestion_control.pantheon.logs import read_log
     from testplans.congestion_control.validity import Expectations
 
-    trial = Trial(index=1, label="", point={"scheme": "fast"}, repetition=1, seed=1, duration_s=RUNTIME_S)
     began = time.perf_counter()
     samples = samples_of(read_log(next(folder.glob("*_datalink_*.log"))), None)
     capture = Capture(samples=samples, sent={}, batch_starts_ns=np.empty(0, np.int64))
-    result = measure_trial(trial, Observation(capture=capture), Expectations(runtime_s=RUNTIME_S))
+    result = measure_trial(Observation(capture=capture), Expectations(runtime_s=RUNTIME_S))
     took_s = time.perf_counter() - began
     if result.reason or len(samples) != GIGABIT_PACKETS:
         raise SystemExit(f"the made-up run was not measured as it is: {len(samples)} packets, {result.reason or 'valid'}")

@@ -25,9 +25,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stream:
-    """The frames of a stream in order of arrival: when they came [s after the first frame of all], and their delay [us]."""
+    """The frames of a stream in order of arrival: when they came [s after the first frame of all], and their delay [us].
 
-    number: int
+    name: the stream's number, with that of the port where frames came at several ports ("1, port 0").
+    """
+
+    name: str
     at_s: Floats
     delay_us: Floats
 
@@ -59,7 +62,7 @@ class Delays:
                 for into, found in ((least, np.minimum.reduceat(values, starts)), (largest, np.maximum.reduceat(values, starts))):
                     for place, value in zip(filled.tolist(), found.round(3).tolist(), strict=True):
                         into[place] = value
-            streams.append({"stream": stream.number, "frames": int(counts.sum()), "least": least, "largest": largest})
+            streams.append({"stream": stream.name, "frames": int(counts.sum()), "least": least, "largest": largest})
         return {
             "from": start_s,
             "to": end_s,
@@ -109,16 +112,21 @@ class Shelf:
 
 def read(place: samples.Place, file: SamplesFile) -> Delays:
     """The delays in a file of samples. Raises StoreError where it cannot be read, or is not what was written."""
-    columns = samples.columns(place, file, ("tx_ns", "rx_ns", "stream"))
-    sent, received, stream = columns["tx_ns"], columns["rx_ns"], columns["stream"]
+    columns = samples.columns(place, file, ("tx_ns", "rx_ns", "stream", "port"))
+    # What never arrived has no delay.
+    arrived = np.flatnonzero(columns["rx_ns"] > 0)
+    order = arrived[np.argsort(columns["rx_ns"][arrived], kind="stable")]
+    sent, received, stream, port = (columns[name][order] for name in ("tx_ns", "rx_ns", "stream", "port"))
     if not len(received):
         return Delays(streams=(), rows=0, until_s=0.0)
     at_s = (received - received[0]) / 1e9
     delay_us = (received - sent) / 1e3
-    order = np.argsort(stream, kind="stable")
-    numbers, starts = np.unique(stream[order], return_index=True)
+    ways = stream.astype(np.int64) << 16 | port
+    numbers, of = np.unique(ways, return_inverse=True)
+    several = len(np.unique(port)) > 1
+    by_way = np.argsort(of, kind="stable")
     streams = tuple(
-        Stream(number=int(number), at_s=np.maximum.accumulate(at_s[rows]), delay_us=delay_us[rows])
-        for number, rows in zip(numbers, np.split(order, starts[1:]), strict=True)
+        Stream(name=f"{way >> 16}, port {way & 0xFFFF}" if several else f"{way >> 16}", at_s=at_s[rows], delay_us=delay_us[rows])
+        for way, rows in zip(numbers.tolist(), np.split(by_way, np.cumsum(np.bincount(of))[:-1]), strict=True)
     )
-    return Delays(streams=streams, rows=len(received), until_s=float(at_s.max()))
+    return Delays(streams=streams, rows=len(received), until_s=float(at_s[-1]))

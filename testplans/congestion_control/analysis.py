@@ -26,7 +26,6 @@ def analyse(plan: CongestionControlPlan, trial: Trial, observation: Observation,
     known = forward.elsewhere is None
     verified = {flow: registry.scheme(name).verify for flow, name in enumerate(schemes_of(trial), 1)}
     return measure(
-        trial,
         observation,
         Expectations(
             runtime_s=plan.runtime_s,
@@ -40,7 +39,6 @@ def analyse(plan: CongestionControlPlan, trial: Trial, observation: Observation,
 
 
 def measure(
-    trial: Trial,
     observation: Observation,
     expectations: Expectations,
     *,
@@ -65,17 +63,16 @@ def measure(
         numbers[str(flow)] = [*numbers[str(flow)], *_processors(observation.counters, [flow], stream)]
     capacity = opportunities.capacity_bps or capacity_bps
     numbers[ALL] = [*whole, *_of_path(together, capacity), *sharing(each, spans), *_processors(observation.counters, list(each), together)]
-    scheme = {"scheme": str(trial.point["scheme"])}
     why = reason(observation, packets, expectations)
     return TrialResult(
         verdict=Verdict.INVALID if why else Verdict.PASS,
         reason=why,
         measurements=tuple(
-            Measurement(name=name, unit=unit, value=value, n=n, interval=interval, subject={**scheme, "flow": label})
+            Measurement(name=name, unit=unit, value=value, n=n, interval=interval, subject={"flow": label})
             for label, found in numbers.items()
             for name, unit, value, n, interval in found
         ),
-        curves=tuple(curves(together, each, opportunities, scheme)),
+        curves=tuple(curves(together, each, opportunities)),
         health=observation.capture.health,
         counters=observation.counters,
     )

@@ -19,7 +19,7 @@ def expand(plan: CongestionControlPlan) -> tuple[Trial, ...]:
         if plan.order == "shuffled":
             shuffle.shuffle(tests)
         for label, schemes in tests:
-            point: dict[str, float | int | str] = {"scheme": label, "run": run}
+            point: dict[str, float | int | str] = {"scheme": label}
             if len(schemes) > 1:
                 point |= {f"flow.{flow}": scheme for flow, scheme in enumerate(schemes, 1)}
             trials.append(

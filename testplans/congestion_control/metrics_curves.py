@@ -13,20 +13,20 @@ from testplans.congestion_control.opportunities import Opportunities
 _BIN_S = BIN_NS / NS_PER_S
 
 
-def curves(together: Stream, each: Mapping[int, Stream], opportunities: Opportunities, subject: Mapping[str, str]) -> Iterator[Curve]:
-    """Curves of each flow and of all; x is where a bin begins [s since the first event]. subject: what they all have in common."""
+def curves(together: Stream, each: Mapping[int, Stream], opportunities: Opportunities) -> Iterator[Curve]:
+    """Curves of each flow and of all; x is where a bin begins [s since the first event]."""
     if not len(together.packets):
         return
     zero_ns = int(together.packets.ingress_ns[0])
     if len(opportunities):
         zero_ns = min(zero_ns, int(opportunities.time_ns[0]))
     for flow, stream in each.items():
-        mine = {**subject, "flow": str(flow)}
+        mine = {"flow": str(flow)}
         bits = stream.packets.packet_bytes.astype(np.int64) * 8
         yield from _rate("throughput.ingress", stream.packets.ingress_ns - zero_ns, bits, mine)
         yield from _rate("throughput.egress", stream.egress_ns - zero_ns, stream.left_bits, mine)
         yield from _delay_over_time(stream, zero_ns, mine)
-    whole = {**subject, "flow": ALL}
+    whole = {"flow": ALL}
     yield from _rate("capacity", opportunities.time_ns - zero_ns, opportunities.octets.astype(np.int64) * 8, whole)
     if len(together.ordered_ns):
         yield _distribution(together, whole)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from rackproof.model.path import BACKWARD, FORWARD
 from rackproof.model.traffic import Samples
 
-#: Samples.port of delivery opportunities of each direction: such a row has tx_ns = rx_ns, and frame_bytes that could have left then.
+#: Samples.port of delivery opportunities of each direction: such a row has tx_ns, no rx_ns (0), and frame_bytes that could have left then.
 PORTS = {FORWARD: 2, BACKWARD: 3}
 
 

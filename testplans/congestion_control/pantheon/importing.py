@@ -114,7 +114,7 @@ class _Runs:
             return Imported(record=TrialRecord(trial=trial, result=_failed(why, stats)), stats=stats)
         health = {**_offsets(stats), **{key: float(value) for key, value in _counted(log).items() if value}}
         observation = Observation(capture=Capture(samples=samples, sent={}, batch_starts_ns=np.empty(0, np.int64), health=health))
-        result = measure(trial, observation, self._expected)
+        result = measure(observation, self._expected)
         kept = self._store.write_samples(self._campaign, trial.index, samples)
         return Imported(record=TrialRecord(trial=trial, result=result, samples=kept), stats=stats)
 
@@ -199,7 +199,7 @@ def _chances(opportunities: Opportunities, direction: int) -> list[Samples]:
         return []
     packets = Packets(
         ingress_ns=opportunities.time_ns,
-        egress_ns=opportunities.time_ns,
+        egress_ns=np.zeros(count, np.int64),
         flow=np.zeros(count, np.uint16),
         packet_bytes=opportunities.octets,
     )

@@ -27,7 +27,7 @@ def test_samples_are_thinned_without_losing_an_extreme(quiet: Client, quiet_site
     assert whole["rows"] == len(raw)
     assert sum(stream["frames"] for stream in whole["streams"]) == len(raw)
     for stream in whole["streams"]:
-        mine = delays[raw.stream == stream["stream"]]
+        mine = delays[raw.stream == int(stream["stream"])]
         assert stream["frames"] == len(mine)
         assert max(value for value in stream["largest"] if value is not None) == pytest.approx(mine.max(), abs=1e-3)
         assert min(value for value in stream["least"] if value is not None) == pytest.approx(mine.min(), abs=1e-3)
@@ -76,6 +76,20 @@ def test_a_million_samples_are_thinned_at_once(tmp_path: Path) -> None:
     assert all(value == 5.0 for stream in found["streams"] for value in stream["least"])
     shelf = Shelf(rows_max=10)
     assert shelf.get(tmp_path, file) is shelf.get(tmp_path, file)
+
+
+def test_what_never_arrived_has_no_delay_and_ways_are_told_apart(tmp_path: Path) -> None:
+    records = np.zeros(4, RECORD_DTYPE)
+    records["tx_ns"] = [1000, 2000, 3000, 4000]
+    records["rx_ns"] = [9000, 0, 5000, -1]
+    records["stream"] = 1
+    records["port"] = [0, 0, 1, 1]
+    delays = read(tmp_path, samples.write(tmp_path, 1, 1, Samples.of(records)))
+    assert [(each.name, each.at_s.tolist(), each.delay_us.tolist()) for each in delays.streams] == [
+        ("1, port 0", [4e-6], [8.0]),
+        ("1, port 1", [0.0], [2.0]),
+    ]
+    assert (delays.rows, delays.until_s) == (2, 4e-6)
 
 
 @pytest.mark.parametrize("scheme", ["folder", "file", "memory"])

@@ -75,7 +75,7 @@ def published(runs: Path) -> CampaignRecord:
             ("delay.p95", "ms", float(row["delay_p95_ms"])),
             ("loss.pantheon", "1", float(row["loss_percent"]) / 100),
         )
-        subjects = [{"scheme": str(trial.point["scheme"]), "flow": flow} for flow in ("1", "all")]
+        subjects = [{"flow": flow} for flow in ("1", "all")]
         measurements = tuple(
             Measurement(name=name, unit=unit, value=value, n=1, subject=subject) for subject in subjects for name, unit, value in numbers
         )
@@ -193,10 +193,10 @@ def _result(plan: CongestionControlPlan, trial: Trial, flows: Sequence[str], sam
     every = [*names, ("all", samples.port == FORWARD)]
     measurements, curves = [], []
     for name, mine in every:
-        subject = {"scheme": str(trial.point["scheme"]), "flow": name}
+        subject = {"flow": name}
         measurements += [dataclasses.replace(each, subject=subject) for each in _numbers(samples, mine)]
         curves += [dataclasses.replace(each, subject=subject) for each in _curves(plan, samples, mine, begin)]
-    subject = {"scheme": str(trial.point["scheme"]), "flow": "all"}
+    subject = {"flow": "all"}
     total = next(each for each in measurements if each.name == "throughput" and each.subject["flow"] == "all")
     p95 = next(each for each in measurements if each.name == "delay.p95" and each.subject["flow"] == "all")
     extra = [("capacity", "Mbit/s", 40.0), ("utilisation", "1", total.value / 40), ("power", "Mbit/s per ms", total.value / p95.value)]

@@ -55,4 +55,4 @@ def observation(
 
 
 def trial(scheme: str = "cubic") -> Trial:
-    return Trial(index=1, label=scheme, point={"scheme": scheme, "run": 1}, repetition=1, seed=1, duration_s=30.0)
+    return Trial(index=1, label=scheme, point={"scheme": scheme}, repetition=1, seed=1, duration_s=30.0)

@@ -13,7 +13,7 @@ from rackproof.model.verdict import Verdict
 from testplans.congestion_control.analysis import measure
 from testplans.congestion_control.metrics import ALL
 from testplans.congestion_control.validity import Expectations
-from tests.unit.congestion_control.packets import MS, T0, Row, observation, packets, steady, trial
+from tests.unit.congestion_control.packets import MS, T0, Row, observation, packets, steady
 
 
 def _measured(
@@ -24,7 +24,7 @@ def _measured(
     floor_ms: float | None = None,
 ) -> TrialResult:
     seen = observation(packets(rows), counters=counters)
-    return measure(trial(), seen, Expectations(runtime_s=runtime_s), capacity_bps=capacity_bps, floor_ms=floor_ms)
+    return measure(seen, Expectations(runtime_s=runtime_s), capacity_bps=capacity_bps, floor_ms=floor_ms)
 
 
 def _values(result: TrialResult, flow: str = ALL) -> dict[str, float]:
@@ -181,7 +181,7 @@ SEEN = {"algorithm.1": "cubic"}
 )
 def test_what_makes_a_trial_invalid(health: dict[str, float], notes: dict[str, str], why: str) -> None:
     seen = observation(packets(steady(1, 0, 1000, 1)), health=health, notes=notes)
-    result = measure(trial(), seen, Expectations(runtime_s=1, algorithms={1: "cubic"}, lateness_p99_us_max=2000))
+    result = measure(seen, Expectations(runtime_s=1, algorithms={1: "cubic"}, lateness_p99_us_max=2000))
     assert result.reason == why
     assert result.verdict is (Verdict.INVALID if why else Verdict.PASS)
 

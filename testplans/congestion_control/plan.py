@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
 
 from testplans.congestion_control.path import Milliseconds, PathPart
+from testplans.congestion_control.qdiscs import Qdisc
 from testplans.kind import TRIALS_MAX, Plan
 from testplans.strict import Part, Seconds, Share, Whole, check_keys, fault, refuse
 
@@ -74,6 +75,11 @@ class CongestionControlPlan(Plan):
     runtime_s: Annotated[Seconds, Field(ge=1, le=3600)] = Field(default=30.0, title="Runtime", description="From the first flow's start.")
     repetitions: Annotated[Whole, Field(ge=1, le=100)] = Field(default=3, title="Repetitions", description="Runs of each scheme.")
     path: PathPart = Field(title="Path")
+    qdiscs: dict[SchemeId, Qdisc] = Field(
+        default_factory=dict,
+        title="Queueing disciplines",
+        description="Scheme -> discipline of its senders' ports: fq, fq_codel, pfifo, pfifo_fast. The host's default where none stands.",
+    )
     order: Literal["shuffled", "plan"] = Field(
         default="shuffled", title="Order", description="shuffled: within each round, by the seed; plan: as the schemes stand."
     )
@@ -88,7 +94,7 @@ class CongestionControlPlan(Plan):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
-        faults = [*self._tests(), *self._starts(), *self._criteria()]
+        faults = [*self._tests(), *self._starts(), *self._named()]
         if faults:
             refuse(type(self), *faults)
         return self
@@ -119,16 +125,21 @@ class CongestionControlPlan(Plan):
             return [fault(("flow_interval_s",), what, f"its start at {last:g} s")]
         return []
 
-    def _criteria(self) -> list[InitErrorDetails]:
+    def _named(self) -> list[InitErrorDetails]:
         named: list[tuple[tuple[str | int, ...], str]] = []
         for key in ("utilisation_min", "delay_p95_ms_max"):
             named += [(("criteria", key, scheme), scheme) for scheme in getattr(self.criteria, key)]
+        faults = [
+            fault(("qdiscs", scheme), "a scheme of the plan", scheme)
+            for scheme in self.qdiscs
+            if not any(scheme in flows for _, flows in self.tests)
+        ]
         for at, ratio in enumerate(self.criteria.delay_ratio):
             named += [
                 (("criteria", "delay_ratio", at, "scheme"), ratio.scheme),
                 (("criteria", "delay_ratio", at, "against"), ratio.against),
             ]
-        return [fault(where, "a scheme of the plan", scheme) for where, scheme in named if scheme not in self.schemes]
+        return faults + [fault(where, "a scheme of the plan", scheme) for where, scheme in named if scheme not in self.schemes]
 
     @property
     def tests(self) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -12,6 +12,7 @@ from rackproof.ports import Rig, Run
 from rackproof.settings import Settings
 from testplans.congestion_control.expansion import schemes_of
 from testplans.congestion_control.plan import CongestionControlPlan
+from testplans.congestion_control.qdiscs import queued
 from testplans.congestion_control.schemes import registry
 from testplans.congestion_control.schemes.probe import probe
 from testplans.congestion_control.schemes.runner import Flow, FlowEnd, SchemeFailed
@@ -77,6 +78,9 @@ def run(plan: CongestionControlPlan, trial: Trial, rig: Rig) -> Observation:
                 for flow, scheme in enumerate(schemes, 1)
             ]
             try:
+                for flow, scheme in enumerate(schemes, 1):
+                    if scheme in plan.qdiscs:
+                        stack.enter_context(queued(rig.host(sender(flow)), HOST_PORT, plan.qdiscs[scheme], tools))
                 ends = _drive(plan, rig, [stack.enter_context(flow) for flow in flows], recording)
             except LabError as error:
                 raise _explained(error, schemes, rig, tools) from error

@@ -42,6 +42,7 @@ def _pairs(seen: View) -> list[tuple[str, str]]:
         ("Repetitions", plural(plan.repetitions, "run") + " of each test"),
         ("Each run", f"{duration(plan.runtime_s)}, {flows}"),
         ("Order", "shuffled within each round, by the seed" if plan.order == "shuffled" else "as the plan has it"),
+        ("Queueing disciplines", ", ".join(f"{seen.labels[scheme]}: {qdisc}" for scheme, qdisc in plan.qdiscs.items()) or "the hosts' own"),
         ("Clock offsets", _offsets(seen)),
     ]
 

@@ -7,8 +7,10 @@ import pytest
 from rackproof.errors import LabError
 from rackproof.model.program import Command
 from rackproof.ports import Rig
+from testplans.congestion_control.qdiscs import queued
 from testplans.congestion_control.schemes.model import Scheme
 from testplans.congestion_control.schemes.runner import Flow, SchemeFailed
+from testplans.congestion_control.schemes.tools import Tools
 from tests.integration.schemes.rigs import IDLE, PORT, made, python
 
 pytestmark = pytest.mark.netns
@@ -137,3 +139,15 @@ def test_a_kernel_without_the_algorithm_is_named(rig: Rig) -> None:
     scheme = made(family="tcp", algorithm="nosuchcc")
     with pytest.raises(LabError, match="sender-1: expected a kernel with the algorithm nosuchcc"), flow(rig, scheme) as running:
         running.start()
+
+
+def test_a_port_has_its_queueing_discipline_as_long_as_it_is_asked_for(rig: Rig) -> None:
+    host = rig.host("sender-1")
+    shown = Command(arguments=("tc", "qdisc", "show", "dev", "eth0"))
+    before = host.call(shown, 5).output
+    with queued(host, "eth0", "pfifo", Tools()):
+        assert "qdisc pfifo " in host.call(shown, 5).output
+    assert host.call(shown, 5).output == before
+    said = r"sender-1: tc qdisc replace dev nothing root pfifo: expected exit status 0, found .*nothing"
+    with pytest.raises(LabError, match=said), queued(host, "nothing", "pfifo", Tools()):
+        pass

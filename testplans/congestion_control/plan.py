@@ -1,5 +1,7 @@
 """What a person may ask of the kind congestion-control, and what is refused; the path is in path.py."""
 
+import difflib
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -7,6 +9,7 @@ from pydantic_core import InitErrorDetails
 
 from testplans.congestion_control.path import Milliseconds, PathPart
 from testplans.congestion_control.qdiscs import Qdisc
+from testplans.congestion_control.schemes import registry
 from testplans.kind import TRIALS_MAX, Plan
 from testplans.strict import Part, Seconds, Share, Whole, check_keys, fault, refuse
 
@@ -20,6 +23,11 @@ CRITERIA = {
 }
 
 SchemeId = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^[a-z0-9][a-z0-9-]*$")]
+
+
+def _like(scheme: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(scheme, known, n=1)
+    return f" (such as {near[0]})" if near else ""
 
 
 class DelayRatio(Part):
@@ -112,10 +120,22 @@ class CongestionControlPlan(Plan):
             for at, mix in enumerate(self.mixes)
             if not 2 <= len(mix) <= FLOWS_MAX
         ]
+        if self.path.forward.elsewhere is None:
+            faults += self._unknown()
         trials = (len(self.schemes) + len(self.mixes)) * self.repetitions
         if trials > TRIALS_MAX:
             faults.append(fault(("repetitions",), f"at most {TRIALS_MAX} trials in all", f"{trials}"))
         return faults
+
+    def _unknown(self) -> list[InitErrorDetails]:
+        places: list[tuple[tuple[str | int, ...], str]] = [(("schemes", at), scheme) for at, scheme in enumerate(self.schemes)]
+        places += [(("mixes", at, place), scheme) for at, mix in enumerate(self.mixes) for place, scheme in enumerate(mix)]
+        known = registry.schemes()
+        return [
+            fault(where, f"a scheme that `rackproof schemes` lists{_like(scheme, known)}", scheme)
+            for where, scheme in places
+            if scheme not in known
+        ]
 
     def _starts(self) -> list[InitErrorDetails]:
         most = max([self.flows, *map(len, self.mixes)])

@@ -48,6 +48,11 @@ def plan(*changes: tuple[str, str]) -> CongestionControlPlan:
     [
         ("schemes: [cubic, bbr]\nmixes: [[cubic, bbr]]", "schemes: []", "schemes: expected at least one scheme, or a mix, found none"),
         ("[cubic, bbr]\nmixes", "[cubic, cubic]\nmixes", "line 4: schemes[1]: expected schemes that differ, found cubic again"),
+        (
+            "schemes: [cubic, bbr]",
+            "schemes: [cubic, vega]",
+            "schemes[1]: expected a scheme that `rackproof schemes` lists (such as vegas), found vega",
+        ),
         ("mixes: [[cubic, bbr]]", "mixes: [[cubic]]", "line 5: mixes[0]: expected 2 to 8 schemes, found 1"),
         ("flow_interval_s: 1", "flow_interval_s: 10", "flow_interval_s: expected the last of 2 flows to start within the runtime of 10 s"),
         ("rate_mbps: 40, ", "", "path.forward: expected a rate_mbps or a trace, found neither"),

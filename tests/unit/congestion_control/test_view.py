@@ -61,7 +61,7 @@ def test_a_run_begins_with_its_first_flow_and_ends_with_its_last(mixed: Campaign
 def test_labels_come_from_the_provenance_else_from_the_registry_else_the_id_stands(mixed: CampaignRecord) -> None:
     bare = dataclasses.replace(mixed, provenance={"Scheme vegas": {"label": "Vegas of this host"}})
     assert view(bare).labels == {"vegas": "Vegas of this host", "bbr": "TCP BBR", "cubic": "TCP Cubic"}
-    unknown = campaigns.bare(schemes=["my-own"], repetitions=1)
+    unknown = campaigns.bare(schemes=["my-own"], repetitions=1, path={"forward": {"elsewhere": "between two coasts"}})
     assert view(dataclasses.replace(unknown, provenance={})).labels == {"my-own": "my-own"}
 
 

@@ -70,8 +70,8 @@ def test_verdicts_findings_values_and_plans_are_told_with_what_they_were() -> No
     assert [(change.what, change.title, change.before, change.after) for change in changes(now, before)] == [
         ("plan", "the plan", "a" * 12, "b" * 12),
         ("verdict", "the verdict", "PASS", "FAIL"),
-        ("finding", "Delay of the best queue, reference", "PASS (10 [9, 11] us)", "FAIL (10 [9, 11] us)"),
-        ("value", "Share, reference", "0.25 [0.24, 0.26]", "0.5 [0.49, 0.51]"),
+        ("finding", "Delay of the best queue, reference", "PASS (10.0 ± 1.0 µs)", "FAIL (10.0 ± 1.0 µs)"),
+        ("value", "Share, reference", "25.0 ± 1.0 %", "50.0 ± 1.0 %"),
     ]
 
 

@@ -23,5 +23,6 @@ def sections(campaign: CampaignRecord, samples: Callable[[int], Samples | None])
 
 
 def comparison(campaign: CampaignRecord) -> list[Table]:
-    """Pantheon's table."""
-    return [sections_tables.summary(view(campaign))]
+    """Pantheon's table; with several flows all of them together, for a terminal has no room for a column for each."""
+    seen = view(campaign)
+    return [sections_tables.summary(seen) if seen.flows == 1 else sections_tables.together(seen)]

@@ -60,6 +60,11 @@ def summary(seen: View) -> Table:
     )
 
 
+def together(seen: View) -> Table:
+    """What tells tests of several flows apart in one look."""
+    return _table(seen, f"All flows of a test together: {seen.plan.path.words}.", ("throughput", "delay.p95", "loss", "jain"))
+
+
 def _rounded(test: Group, name: str, flow: str) -> Cell:
     mean = test.mean(name, flow)
     if mean is None:

@@ -10,6 +10,7 @@ from rackproof.store import Store
 from rackproof.store.jobs import Job
 from rackproof.store.testbeds import TestbedRecord
 from web.drafts import Draft
+from web.points import title
 
 KIND = "rehearsal"
 #: So many different lines are shown.
@@ -103,7 +104,7 @@ def _lines(found: Sequence[_Found]) -> list[Line]:
         groups.setdefault((one.note, *((key, str(one.point.get(key))) for key in keys)), []).append(one)
     return [
         Line(
-            point=", ".join(f"{key.replace('_', ' ')} {_said(members[0].point.get(key))}" for key in keys) or "all trials",
+            point=title(members[0].point, keys) or "all trials",
             trials=len(members),
             duration_s=sum(one.duration_s for one in members),
             note=members[0].note,
@@ -126,10 +127,6 @@ def _telling(found: Sequence[_Found]) -> list[str]:
         if rest and all(len(said) == 1 for said in notes.values()):
             keys = rest
     return keys
-
-
-def _said(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _testbed(store: Store, name: str) -> TestbedRecord | None:

@@ -125,7 +125,7 @@ def test_what_it_would_do_is_foreseen_without_a_worker(quiet: Client) -> None:
     engineer = quiet(Role.ENGINEER)
     found = foreseen(engineer, DEMO)
     assert "<dd>30</dd>" in found["html"]
-    assert "scheduler SP, load mbps 60" in found["html"]
+    assert "SP, 60 Mbit/s" in found["html"]
     assert "q0 starves" in found["html"]
     assert 'data-by="published"' in found["html"]
     offline = foreseen(engineer, DEMO.replace("testbed: bench", "testbed: lab-2"))

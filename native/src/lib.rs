@@ -9,6 +9,7 @@ pub mod arrivals;
 pub mod batch;
 pub mod clock;
 pub mod error;
+pub mod forwarding;
 pub mod frame;
 pub mod lateness;
 pub mod netns;

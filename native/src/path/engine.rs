@@ -5,13 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
 use super::egress::{Egress, open_socket};
-use super::frames::{Arrived, ETHERNET_BYTES, Leaving, Port, fits, insert_by_time, keep, ports_of};
+use super::frames::{Arrived, Leaving, Port, keep, ports_of};
 use super::line::Line;
 use super::recording::{DROPPED, Recording};
 use super::{PathReport, PathSpec, Request};
 use crate::batch::{BATCH_FRAMES, is_full};
 use crate::clock::{Moment, monotonic_ns, realtime_ns};
 use crate::error::SetupError;
+use crate::forwarding::{
+    self, FRAMING_BYTES, RING_SLOTS, SETTLING_NS, SPIN_NS, fits, insert_by_time,
+};
 use crate::lateness::Histogram;
 use crate::netns;
 use crate::pool::Pool;
@@ -19,23 +22,12 @@ use crate::ring::RingV2;
 use crate::socket::PacketSocket;
 use crate::stalls::Stalls;
 
-const RING_SLOTS: usize = 8192;
-/// Ethernet header, two VLAN tags and one more: beyond the MTU.
-const FRAMING_BYTES: u32 = ETHERNET_BYTES + 12;
 /// An IP packet is at least this long.
 const SHORTEST_BYTES: u32 = 20;
 /// Buffers at the start; more are made when needed ...
 const POOL_SLOTS: usize = 4096;
 /// ... up to these: half a gigabyte.
 const POOL_SLOTS_MAX: usize = 1 << 18;
-/// Most frames read before departures are looked at.
-const READ_FRAMES: usize = 64;
-/// A frame stamped on another core may still be on its way into the ring for this long [ns].
-const SETTLING_NS: i64 = 20_000;
-/// Idle time before the thread sleeps [ns]: waking costs tens of microseconds.
-const SPIN_NS: i64 = 2_000_000;
-/// Longest sleep, so that a request is seen.
-const SLEEP_MS: libc::c_int = 5;
 /// How long frames that the kernel has no room for are tried again [ns].
 const PATIENCE_NS: i64 = 100_000_000;
 
@@ -110,7 +102,7 @@ impl Engine {
             if self.is_busy() {
                 busy_ns = now;
             } else if now - busy_ns > SPIN_NS {
-                self.sleep();
+                forwarding::sleep(&self.ingress);
                 self.stalls.pause();
             }
         }
@@ -170,34 +162,26 @@ impl Engine {
     /// Reads from the ring; the time up to which all arrivals are known then.
     #[inline]
     fn read(&mut self, now: i64) -> i64 {
-        let mut last_ns = now;
-        for _ in 0..READ_FRAMES {
-            let Self {
-                ring,
-                ports,
-                pool,
-                arrived,
-                report,
-                ..
-            } = self;
-            let taken = ring.take(|view| {
-                last_ns = view.time_ns;
-                match ports.iter().find(|port| port.ifindex == view.ifindex) {
-                    Some(port) if fits(&view, pool) => {
-                        if pool.in_use() < POOL_SLOTS_MAX {
-                            insert_by_time(arrived, keep(&view, port, pool));
-                        } else {
-                            report.ring_drops += 1;
-                        }
+        let Self {
+            ring,
+            ports,
+            pool,
+            arrived,
+            report,
+            ..
+        } = self;
+        forwarding::read(ring, now, |view| {
+            match ports.iter().find(|port| port.ifindex == view.ifindex) {
+                Some(port) if fits(view, pool) => {
+                    if pool.in_use() < POOL_SLOTS_MAX {
+                        insert_by_time(arrived, keep(view, port, pool), Arrived::time_ns);
+                    } else {
+                        report.ring_drops += 1;
                     }
-                    _ => report.strays += 1,
                 }
-            });
-            if !taken {
-                return now;
+                _ => report.strays += 1,
             }
-        }
-        last_ns
+        })
     }
 
     /// Decides on all frames that arrived until then.
@@ -281,15 +265,5 @@ impl Engine {
     fn is_busy(&self) -> bool {
         let waiting = self.lines.iter().any(|line| !line.is_empty());
         waiting || !self.arrived.is_empty() || !self.due.is_empty()
-    }
-
-    fn sleep(&self) {
-        let mut waiting = libc::pollfd {
-            fd: self.ingress.raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // SAFETY: one live pollfd.
-        unsafe { libc::poll(&mut waiting, 1, SLEEP_MS) };
     }
 }

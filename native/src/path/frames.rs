@@ -1,7 +1,5 @@
 //! What the engine handles: ports, frames that came in, frames that will leave.
 
-use std::collections::VecDeque;
-
 use super::recording::Packet;
 use crate::error::SetupError;
 use crate::frame;
@@ -13,7 +11,7 @@ const ETHERTYPE: std::ops::Range<usize> = 12..14;
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
 /// Bytes of a frame before its packet.
-pub const ETHERNET_BYTES: u32 = 14;
+const ETHERNET_BYTES: u32 = 14;
 
 /// Where frames of an interface go.
 #[derive(Clone, Copy)]
@@ -85,11 +83,6 @@ pub fn ports_of(pairs: &[(String, String)]) -> Result<Vec<Port>, SetupError> {
     Ok(ports)
 }
 
-/// Whether all of a frame is there, and a buffer holds it.
-pub fn fits(view: &FrameView<'_>, pool: &Pool) -> bool {
-    view.data.len() == view.length as usize && view.data.len() + 4 <= pool.slot_bytes()
-}
-
 /// Copies a frame that came in at `port`.
 pub fn keep(view: &FrameView<'_>, port: &Port, pool: &mut Pool) -> Arrived {
     Arrived {
@@ -103,14 +96,6 @@ pub fn keep(view: &FrameView<'_>, port: &Port, pool: &mut Pool) -> Arrived {
         handle: pool.take(|out| frame::copy_with_tag(view.data, view.tag, out)),
         is_ip: view.tag.is_none() && carries_ip(view.data),
     }
-}
-
-/// Frames of different cores may enter the ring a little out of order.
-pub fn insert_by_time(arrived: &mut VecDeque<Arrived>, frame: Arrived) {
-    let later = arrived.iter().rev();
-    let later = later.take_while(|other| other.time_ns() > frame.time_ns());
-    let at = arrived.len() - later.count();
-    arrived.insert(at, frame);
 }
 
 fn carries_ip(data: &[u8]) -> bool {

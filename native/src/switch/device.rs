@@ -10,6 +10,9 @@ use super::{SwitchReport, SwitchSpec, open_port};
 use crate::batch::{BATCH_FRAMES, is_full, send_slices};
 use crate::clock::{Moment, monotonic_ns, realtime_ns};
 use crate::error::SetupError;
+use crate::forwarding::{
+    self, FRAMING_BYTES, RING_SLOTS, SETTLING_NS, SPIN_NS, fits, insert_by_time,
+};
 use crate::frame;
 use crate::lateness::Histogram;
 use crate::netns;
@@ -18,18 +21,6 @@ use crate::ring::{FrameView, RingV2};
 use crate::socket::{PacketSocket, interface_index};
 use crate::stalls::Stalls;
 use crate::worker::lock;
-
-const RING_SLOTS: usize = 8192;
-/// Ethernet header, two VLAN tags and one more: beyond the MTU.
-const FRAMING_BYTES: u32 = 14 + 12;
-/// Most frames read before departures are looked at.
-const READ_FRAMES: usize = 64;
-/// A frame stamped on another core may still be on its way into the ring for this long [ns].
-const SETTLING_NS: i64 = 20_000;
-/// Idle time before the thread sleeps [ns]: waking costs tens of microseconds.
-const SPIN_NS: i64 = 2_000_000;
-/// Longest sleep, so that a request to stop is seen.
-const SLEEP_MS: libc::c_int = 5;
 
 /// Sockets, buffers and virtual time of a switch.
 pub struct Device {
@@ -119,7 +110,7 @@ impl Device {
                     *lock(live) = self.report(&start);
                     told = true;
                 }
-                self.sleep();
+                forwarding::sleep(&self.ingress);
                 self.stalls.pause();
             }
         }
@@ -148,31 +139,23 @@ impl Device {
     /// Reads from the ring; the time up to which all arrivals are known then.
     #[inline]
     fn read(&mut self, now: i64) -> i64 {
-        let mut last_ns = now;
-        for _ in 0..READ_FRAMES {
-            let Self {
-                ring,
-                ports,
-                pool,
-                arrived,
-                report,
-                ..
-            } = self;
-            let taken = ring.take(|view| {
-                last_ns = view.time_ns;
-                match ports.iter().find(|(ifindex, _)| *ifindex == view.ifindex) {
-                    Some((_, number)) if fits(&view, pool) => {
-                        let frame = keep(&view, *number, pool);
-                        insert_by_time(arrived, view.time_ns, frame);
-                    }
-                    _ => report.other += 1,
+        let Self {
+            ring,
+            ports,
+            pool,
+            arrived,
+            report,
+            ..
+        } = self;
+        forwarding::read(ring, now, |view| {
+            match ports.iter().find(|(ifindex, _)| *ifindex == view.ifindex) {
+                Some((_, number)) if fits(view, pool) => {
+                    let frame = keep(view, *number, pool);
+                    insert_by_time(arrived, (view.time_ns, frame), |(time_ns, _)| *time_ns);
                 }
-            });
-            if !taken {
-                return now;
+                _ => report.other += 1,
             }
-        }
-        last_ns
+        })
     }
 
     #[inline]
@@ -233,20 +216,6 @@ impl Device {
     fn is_busy(&self) -> bool {
         !self.arrived.is_empty() || !self.leaving.is_empty() || self.scheduler.waiting() > 0
     }
-
-    fn sleep(&self) {
-        let mut waiting = libc::pollfd {
-            fd: self.ingress.raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // SAFETY: one live pollfd.
-        unsafe { libc::poll(&mut waiting, 1, SLEEP_MS) };
-    }
-}
-
-fn fits(view: &FrameView<'_>, pool: &Pool) -> bool {
-    view.data.len() == view.length as usize && view.data.len() + 4 <= pool.slot_bytes()
 }
 
 fn keep(view: &FrameView<'_>, ingress: u16, pool: &mut Pool) -> Frame {
@@ -256,14 +225,4 @@ fn keep(view: &FrameView<'_>, ingress: u16, pool: &mut Pool) -> Frame {
         pcp: frame::outer_pcp(view.data, view.tag),
         ingress,
     }
-}
-
-/// Frames of different cores may enter the ring a little out of order.
-fn insert_by_time(arrived: &mut VecDeque<(i64, Frame)>, time_ns: i64, frame: Frame) {
-    let later = arrived
-        .iter()
-        .rev()
-        .take_while(|(other, _)| *other > time_ns);
-    let at = arrived.len() - later.count();
-    arrived.insert(at, (time_ns, frame));
 }

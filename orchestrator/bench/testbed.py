@@ -18,6 +18,7 @@ from orchestrator.bench.channel import Channel, Closed
 from orchestrator.bench.devices import models
 from orchestrator.bench.probes import Probe
 from orchestrator.bench.programs import BenchHost
+from orchestrator.bench.schemes import Schemes
 from orchestrator.bench.taps import BenchTap
 from orchestrator.calibration import calibrate
 from orchestrator.generators.native import Outcome
@@ -27,7 +28,6 @@ from rackproof.model.functions import DeviceFunction
 from rackproof.model.topology import Setup, Topology
 from rackproof.model.traffic import Calibration, Capture, Traffic
 from rackproof.ports import Device, Generator, Host, Limits, Rig, Run, Tap
-from rackproof.settings import Settings
 from rackproof.store.life import this_machine
 
 NAME = "bench"
@@ -141,7 +141,7 @@ class Bench:
             link_rate_bps_max={name: module.LINK_RATE_BPS_MAX for name, module in models().items()},
             device_models=self.limits_of_models(),
             options={name: module.OPTIONS for name, module in models().items()},
-            schemes=_schemes(),
+            schemes=Schemes(),
         )
 
     def limits_of_models(self) -> Mapping[str, str]:
@@ -312,15 +312,6 @@ class _Run:
         if not isinstance(outcome, Outcome) or len(fds) != 1:
             raise GeneratorError("the bench's process sent no records")
         return capture_of(outcome, fds[0])
-
-
-def _schemes() -> Mapping[str, str]:
-    # The hosts of the bench are namespaces of this machine: they have its programs and its kernel.
-    from testplans.congestion_control.schemes import registry
-    from testplans.congestion_control.schemes.probe import local_call, probe
-    from testplans.congestion_control.schemes.tools import Tools
-
-    return {each.scheme.id: "; ".join(each.missing) for each in probe(registry.schemes().values(), local_call, Tools.of(Settings.load()))}
 
 
 def _processor() -> str:

@@ -93,7 +93,8 @@ class Prober:
 
 def plain(limits: Limits) -> dict[str, Any]:
     """Limits as plain data."""
-    return {**asdict(limits), "options": {model: sorted(options) for model, options in limits.options.items()}}
+    options = {model: sorted(options) for model, options in limits.options.items()}
+    return {**asdict(limits), "options": options, "schemes": dict(limits.schemes)}
 
 
 @contextlib.contextmanager

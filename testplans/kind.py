@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rackproof.model.campaign import CampaignRecord
 from rackproof.model.finding import Finding
@@ -15,6 +15,7 @@ from rackproof.model.trial import Observation, Trial, TrialResult
 from rackproof.planfile import PlanFile
 from rackproof.ports import Limits, Rig
 from reports.document import Section, Table
+from testplans.strict import check_keys
 
 #: A plan stands for at most so many trials: a campaign of a week at half a minute each.
 TRIALS_MAX = 20_000
@@ -29,6 +30,11 @@ class Plan(BaseModel):
     name: str = Field(min_length=1, max_length=120, description="What people will call it.")
     description: str = Field(default="", max_length=4000)
     testbed: str = Field(default="bench", description="The testbed to run on; the bench is the one in the box.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, value: Any) -> Any:
+        return check_keys(cls, value)
 
 
 class Envelope(BaseModel):

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
@@ -11,7 +11,7 @@ from testplans.congestion_control.path import Milliseconds, PathPart
 from testplans.congestion_control.qdiscs import Qdisc
 from testplans.congestion_control.schemes import registry
 from testplans.kind import TRIALS_MAX, Plan
-from testplans.strict import Part, Seconds, Share, Whole, check_keys, fault, refuse
+from testplans.strict import Part, Seconds, Share, Whole, fault, refuse
 
 FLOWS_MAX = 8
 #: Id of each criterion -> what it asks.
@@ -94,11 +94,6 @@ class CongestionControlPlan(Plan):
     seed: Annotated[Whole, Field(ge=0, lt=2**31)] = Field(default=1, title="Seed", description="What all random draws follow from.")
     criteria: CriteriaPart = Field(default_factory=CriteriaPart, title="Criteria")
     validity: ValidityPart = Field(default_factory=ValidityPart, title="Validity")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, value: Any) -> Any:
-        return check_keys(cls, value)
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:

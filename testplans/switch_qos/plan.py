@@ -1,14 +1,14 @@
 """What a person may ask of the kind switch-qos, and what is refused; its parts are in parts.py and limits.py."""
 
 import functools
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import InitErrorDetails
 
 from rackproof.units import Layer, frames_per_second, wire_bits
 from testplans.kind import TRIALS_MAX, Plan
-from testplans.strict import Whole, check_keys, fault, refuse
+from testplans.strict import Whole, fault, refuse
 from testplans.switch_qos.limits import CRITERIA, CriteriaPart, Expected, ValidityPart
 from testplans.switch_qos.parts import Device, LinkPart, LoadPart, Queues, Scheduler, TrafficPart, TrialPart
 
@@ -36,11 +36,6 @@ class SwitchQosPlan(Plan):
     criteria: CriteriaPart = Field(default_factory=CriteriaPart, title="Criteria")
     validity: ValidityPart = Field(default_factory=ValidityPart, title="Validity")
     expect: tuple[Expected, ...] = Field(default=(), title="Expected to fail", description="Devices with planted defects.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, value: Any) -> Any:
-        return check_keys(cls, value)
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:

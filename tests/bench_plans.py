@@ -1,12 +1,21 @@
 """Small topologies and traffic that tests of the bench share."""
 
 from rackproof.model.functions import Discipline, QosScheduler
-from rackproof.model.topology import GENERATOR, DeviceSpec, Endpoint, Link, Topology
+from rackproof.model.topology import GENERATOR, DeviceSpec, Endpoint, HostSpec, Link, Topology
 from rackproof.model.traffic import Arrivals, FrameSize, Stream, Traffic
 from rackproof.units import Layer, frames_per_second
 
 SENDERS = 4
 RECEIVER_MAC = bytes.fromhex("025250000100")
+#: Two hosts that are cabled to each other.
+PAIR = Topology(
+    devices=(),
+    links=(Link(a=Endpoint(node="sender-1", port="eth0"), b=Endpoint(node="receiver-1", port="eth0")),),
+    hosts=(
+        HostSpec(name="sender-1", port="eth0", address="10.82.1.1/24"),
+        HostSpec(name="receiver-1", port="eth0", address="10.82.1.2/24"),
+    ),
+)
 
 
 def one_device(model: str, **options: float | bool) -> Topology:

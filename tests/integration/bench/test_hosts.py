@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -17,33 +16,12 @@ from orchestrator.bench import launcher
 from orchestrator.bench.testbed import Bench
 from rackproof.errors import BenchError, LabError, TrialTimeout
 from rackproof.model.program import Command, Ended
-from rackproof.model.topology import Endpoint, HostSpec, Link, Topology
+from rackproof.model.topology import HostSpec, Topology
 from rackproof.ports import Host, Program, Rig
-from tests.bench_plans import one_device
+from tests.bench_plans import PAIR, one_device
 from tests.integration.bench.test_testbed import drop_capabilities, wait_until_gone
 
 pytestmark = pytest.mark.netns
-
-PAIR = Topology(
-    devices=(),
-    links=(Link(a=Endpoint(node="sender-1", port="eth0"), b=Endpoint(node="receiver-1", port="eth0")),),
-    hosts=(
-        HostSpec(name="sender-1", port="eth0", address="10.82.1.1/24"),
-        HostSpec(name="receiver-1", port="eth0", address="10.82.1.2/24"),
-    ),
-)
-
-
-@pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    with Bench() as bench:
-        yield bench
-
-
-@pytest.fixture
-def rig(bench: Bench) -> Iterator[Rig]:
-    with bench.assemble(PAIR) as rig:
-        yield rig
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -35,16 +35,9 @@ SLOW = Direction(rate_bps=8e6, delay_ms=20.0)
 SLOW_PATH = EmulatedPath(forward=SLOW, backward=SLOW, seed=1)
 
 
-@pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    with Bench() as bench:
-        yield bench
-
-
 @pytest.fixture
-def rig(bench: Bench) -> Iterator[Rig]:
-    with bench.assemble(TOPOLOGY) as rig:
-        yield rig
+def topology() -> Topology:
+    return TOPOLOGY
 
 
 def stream(number: int, tx_port: str, rx_port: str, rate_fps: float, kind: bytes = IP) -> Stream:

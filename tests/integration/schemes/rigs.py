@@ -1,19 +1,10 @@
-"""Two hosts that are cabled to each other, and schemes made for tests."""
+"""Schemes made for tests."""
 
 import sys
 from typing import Any
 
-from rackproof.model.topology import Endpoint, HostSpec, Link, Topology
 from testplans.congestion_control.schemes.model import Scheme
 
-PAIR = Topology(
-    devices=(),
-    links=(Link(a=Endpoint(node="sender-1", port="eth0"), b=Endpoint(node="receiver-1", port="eth0")),),
-    hosts=(
-        HostSpec(name="sender-1", port="eth0", address="10.82.1.1/24"),
-        HostSpec(name="receiver-1", port="eth0", address="10.82.1.2/24"),
-    ),
-)
 PORT = 5300
 
 

@@ -4,6 +4,7 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from pathlib import Path
 from typing import cast
 
 import testplans
@@ -50,6 +51,11 @@ def kind(name: str) -> Kind:
         return kinds()[name]
     except KeyError:
         raise NotFound(f"there is no kind of plan {name!r}; there are: {', '.join(sorted(kinds()))}") from None
+
+
+def ready_plans(of: Kind) -> list[Path]:
+    """Plan files of a kind that are ready to run, by name: those that lie in its folder itself."""
+    return sorted(of.folder.glob("*.yaml"))
 
 
 def load(package: str) -> Kind:

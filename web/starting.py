@@ -8,7 +8,7 @@ from functools import cache
 from rackproof.errors import NotFound, PlanError
 from rackproof.planfile import parse_plan
 from testplans.kind import Kind
-from testplans.registry import kind
+from testplans.registry import kind, ready_plans
 from web.plan_text import block
 
 BLANK = "blank"
@@ -28,9 +28,7 @@ class Ready:
 @cache
 def ready(name: str) -> Mapping[str, Ready]:
     """The plan files of a kind, by name."""
-    folder = kind(name).folder
-    files = sorted((file for pattern in ("*.yaml", "*/*.yaml") for file in folder.glob(pattern)), key=lambda file: file.name)
-    return {file.stem: _ready(file.stem, file.read_text(encoding="utf-8")) for file in files}
+    return {file.stem: _ready(file.stem, file.read_text(encoding="utf-8")) for file in ready_plans(kind(name))}
 
 
 def begun(of: Kind, plan: str | None) -> str:

@@ -40,11 +40,10 @@ def get_kind_schema(kind: KindName) -> dict[str, Any]:
 @functools.cache
 def _described(name: str) -> Kind:
     kind = registry.kind(name)
-    files = sorted((file for pattern in ("*.yaml", "*/*.yaml") for file in kind.folder.glob(pattern)), key=lambda file: file.name)
     return Kind(
         name=kind.name,
         title=kind.title,
         summary=kind.summary,
         plan_schema=with_units(kind.plan_model.model_json_schema()),
-        plans=[PlanFile(name=file.stem, text=file.read_text(encoding="utf-8")) for file in files],
+        plans=[PlanFile(name=file.stem, text=file.read_text(encoding="utf-8")) for file in registry.ready_plans(kind)],
     )

@@ -177,8 +177,10 @@ def _moment(moment: datetime | None) -> str:
 
 def kinds_table(kinds: Iterable[Kind]) -> Table:
     """One row a kind."""
+    from testplans.registry import ready_plans
+
     return kind_lines_table(
-        (kind.name, kind.summary, [f"{kind.folder.parent.name}/{kind.folder.name}/{path.name}" for path in kind.folder.glob("*.yaml")])
+        (kind.name, kind.summary, [f"{kind.folder.parent.name}/{kind.folder.name}/{path.name}" for path in ready_plans(kind)])
         for kind in kinds
     )
 

@@ -113,10 +113,7 @@ def edit(request: Request, store: TheStore, who: Viewer, schedule: Number) -> Re
 
 def _form(request: Request, schedule: Schedule | None, plans: tuple[str, ...], mine: bool = True) -> Response:
     kinds = registry.kinds()
-    ready = [
-        (kinds[name].title, name, sorted(file.stem for pattern in ("*.yaml", "*/*.yaml") for file in kinds[name].folder.glob(pattern)))
-        for name in sorted(kinds)
-    ]
+    ready = [(kinds[name].title, name, [file.stem for file in registry.ready_plans(kinds[name])]) for name in sorted(kinds)]
     webhooks = [hidden(url) for url in schedule.webhooks] if schedule is not None else []
     return page(
         request, "schedule_form.html.j2", schedule=schedule, plans=plans, ready=ready, zones=sorted(_zones()), webhooks=webhooks, mine=mine

@@ -10,6 +10,7 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 
+from rackproof.planfile import parse_plan
 from rackproof.store import Store
 from tests.integration.api.seeds import ODD, Seeds, a_campaign
 
@@ -238,6 +239,16 @@ def test_kinds_are_described_for_forms(viewer: httpx.Client) -> None:
     for plan in kind["plans"]:
         answer = viewer.post("/plans/check", content=plan["text"], headers={"Content-Type": "application/yaml"})
         assert answer.json()["valid"], answer.text
+
+
+@pytest.mark.parametrize("kind", ["congestion-control", "switch-qos"])
+def test_what_is_offered_as_ready_to_run_is_a_plan_of_the_kind(viewer: httpx.Client, kind: str) -> None:
+    plans = viewer.get(f"/kinds/{kind}").json()["plans"]
+    assert "demo" in [plan["name"] for plan in plans]
+    for plan in plans:
+        answer = viewer.post("/plans/check", content=plan["text"], headers={"Content-Type": "application/yaml"}).json()
+        assert answer["valid"], (plan["name"], answer)
+        assert parse_plan(plan["text"].encode(), plan["name"]).data["kind"] == kind
 
 
 def test_the_lab_is_told(viewer: httpx.Client, seeds: Seeds) -> None:

@@ -116,20 +116,25 @@ class _Program:
                 os.write(self._control, b"x")
 
     def kill(self) -> None:
-        self._process.kill()
+        """Have everything killed. The launcher ends when nothing is left; killed itself, it could not wait for that."""
+        if self._control >= 0:
+            os.close(self._control)
+            self._control = -1
 
     def wait_until_gone(self) -> None:
         try:
             self._process.wait(END_S)
         except subprocess.TimeoutExpired:
+            self._process.kill()
             raise LabError(f"{self._what} did not end within {END_S:g} s of being killed") from None
-        self._close()
+        finally:
+            self._close()
 
     def _close(self) -> None:
-        for fd in (self._control, self._report):
-            if fd >= 0:
-                os.close(fd)
-        self._control = self._report = -1
+        self.kill()
+        if self._report >= 0:
+            os.close(self._report)
+            self._report = -1
 
     def _line(self, index: int, timeout_s: float) -> dict[str, Any] | None:
         """A line of the launcher's report, None where it is not there yet. Raises LabError where it never will be."""

@@ -97,14 +97,14 @@ class _Program:
         """Wait until the program ends or must; its exit status, None where it was stopped."""
         deadline: float | None = None
         while deadline is None or time.monotonic() < deadline:
-            watched = [self._output, wake] if deadline is not None else [self._output, wake, self._control]
-            ready, _, _ = select.select(watched, [], [], None if deadline is None else max(0.0, deadline - time.monotonic()))
+            left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready, _, _ = select.select([self._output, wake, self._control], [], [], left_s)
             if self._output in ready:
                 self._read()
             if self._control in ready:
                 if not os.read(self._control, 1):
                     return None
-                deadline = time.monotonic() + GRACE_S
+                deadline = deadline or time.monotonic() + GRACE_S
                 with suppress(ProcessLookupError):
                     os.killpg(program, signal.SIGINT)
             if wake in ready:

@@ -194,6 +194,19 @@ def test_nothing_survives_the_rig(bench: Bench, tmp_path: Path) -> None:
     assert processes_with(str(tmp_path)) == []
 
 
+def test_hundred_processes_are_gone_with_the_rig(bench: Bench, tmp_path: Path) -> None:
+    one = f"setsid sh -c 'while :; do sleep 1; done; : {tmp_path}'"
+    script = f"trap '' INT; for n in $(seq 100); do ({one} &) ; done; sleep 300; : {tmp_path}"
+    with bench.assemble(PAIR) as rig:
+        program = rig.host("sender-1").start(shell(script))
+        deadline = time.monotonic() + 10.0
+        while len(processes_with(str(tmp_path))) < 100 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert len(processes_with(str(tmp_path))) >= 100
+        assert program.poll() is None
+    assert processes_with(str(tmp_path)) == []
+
+
 def test_nothing_survives_the_bench(tmp_path: Path) -> None:
     with Bench() as bench, pytest.raises(BenchError, match="ended unexpectedly"), bench.assemble(PAIR) as rig:
         program = rig.host("sender-1").start(shell(f"setsid sleep 300 & sleep 300; : {tmp_path}"))

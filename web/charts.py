@@ -1,9 +1,10 @@
-"""How does a quantity become charts? One for each setup, a series for each queue, a point with its interval for each trial."""
+"""How does a quantity become charts? One for each setup, a series for each queue or scheme, a point with its interval for each trial."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rackproof.palette import QUEUES, scheme_place
 from rackproof.store.pages_campaigns import Point, Quantity
 from web.points import axes, named, title
 from web.words import subject, unit
@@ -12,6 +13,8 @@ from web.words import subject, unit
 PANELS_MAX = 24
 #: What is looked at first, where a campaign has it.
 _FIRST = ("throughput", "delay.p50", "delay.mean")
+#: What is swept and yet compared within one chart: schemes of congestion control.
+_SIDE_BY_SIDE = "scheme"
 
 
 def chosen(quantities: Sequence[Quantity], name: str, of: str | None) -> Quantity | None:
@@ -30,15 +33,16 @@ def panels(quantity: Quantity, points: Sequence[Point], sweep: Sequence[Mapping[
     """
     found = axes(sweep)
     across = found.across
+    down = [key for key in found.down if key != _SIDE_BY_SIDE]
     # Trials of one point share its mapping, and numbers of one queue that of their subject: each is put into words once.
-    titles = {id(point): title(point, found.down) for point in {id(one): one for one in [*sweep, *(one.point for one in points)]}.values()}
+    titles = {id(point): title(point, down) for point in {id(one): one for one in [*sweep, *(one.point for one in points)]}.values()}
     names = {id(one): subject(one) or "all" for one in {id(point.subject): point.subject for point in points}.values()}
     drawn: dict[str, dict[str, list[dict[str, Any]]]] = {titles[id(point)]: {} for point in sweep}
     ends = [float(point[across]) for point in sweep] if across is not None else [1.0, float(len(sweep))]
-    labels: dict[str, str | None] = {}
+    colours: dict[str, str | None] = {}
     for point in points:
-        label = names[id(point.subject)]
-        labels.setdefault(label, point.subject.get("queue"))
+        label = _label(names[id(point.subject)], point.point)
+        colours.setdefault(label, colour(point.subject, point.point))
         at = float(point.point[across]) if across is not None else float(point.trial)
         drawn.setdefault(titles[id(point.point)], {}).setdefault(label, []).append({"x": at, **_plain(point)})
     name, of = named(across) if across is not None else ("trial", "")
@@ -50,10 +54,7 @@ def panels(quantity: Quantity, points: Sequence[Point], sweep: Sequence[Mapping[
         "panels": [
             {
                 "title": panel,
-                "series": [
-                    {"label": label, "queue": int(queue) if (queue := labels[label] or "").isdecimal() else None, "points": of_label}
-                    for label, of_label in series.items()
-                ],
+                "series": [{"label": label, "colour": colours[label], "points": of_label} for label, of_label in series.items()],
             }
             for panel, series in list(drawn.items())[:PANELS_MAX]
         ],
@@ -66,17 +67,31 @@ def curves(found: Sequence[Any]) -> list[Mapping[str, Any]]:
     for curve in found:
         x, y = {"name": curve.x_name, "unit": unit(curve.x_unit)}, {"name": curve.y_name, "unit": unit(curve.y_unit)}
         chart = charts.setdefault(curve.name, {"name": curve.name, "x": x, "y": y, "series": []})
-        queue = str(curve.subject.get("queue", ""))
         ends = zip(curve.x, curve.y, strict=True)
         chart["series"].append(
             {
                 "label": subject(curve.subject) or "all",
-                "queue": int(queue) if queue.isdecimal() else None,
+                "colour": colour(curve.subject),
                 "n": curve.n,
                 "points": [[x, y] for x, y in ends if math.isfinite(x) and math.isfinite(y)],
             }
         )
     return list(charts.values())
+
+
+def colour(of: Mapping[str, str], point: Mapping[str, Any] | None = None) -> str | None:
+    """The class of the palette for a series: its queue's or its scheme's; None for what has no colour of its own."""
+    queue, scheme = str(of.get("queue", "")), (point or {}).get(_SIDE_BY_SIDE)
+    if queue.isdecimal():
+        return f"queue-{int(queue) % len(QUEUES)}"
+    return f"scheme-{scheme_place(str(scheme))}" if scheme is not None and not of else None
+
+
+def _label(of: str, point: Mapping[str, Any]) -> str:
+    scheme = point.get(_SIDE_BY_SIDE)
+    if scheme is None:
+        return of
+    return str(scheme) if of == "all" else f"{scheme}, {of}"
 
 
 def _plain(point: Point) -> dict[str, Any]:

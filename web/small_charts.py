@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from web.charts import colour
 from web.comparing import Comparison, Row
 from web.words import number
 
@@ -118,10 +119,9 @@ def _chart(found: Comparison, rows: Sequence[Row], title: str, unit: str) -> Cha
             )
         path = " ".join(f"{'M' if at == 0 else 'L'}{mark.x} {mark.y}" for at, mark in enumerate(marks))
         series.append(Series(index=index, label=column.label, path=path, marks=tuple(marks)))
-    queue = rows[0].subject.get("queue", "")
     return Chart(
         title=title or "All",
-        colour=f"queue-{int(queue) % 8}" if queue.isdecimal() else "",
+        colour=colour(rows[0].subject) or "",
         series=tuple(one for one in series if one.marks),
         x_ticks=tuple(Tick(at=place_x(value), said=number(value)) for value in _few(xs)),
         y_ticks=tuple(Tick(at=place_y(value), said=number(value, 3)) for value in _y_ticks(low, high, logarithmic)),

@@ -1,12 +1,12 @@
-// What all charts share: the colours of the page's theme, one for each queue, and drawing anew when theme or width change.
+// What all charts share: the colours of the page's theme, one for each queue or scheme, and drawing anew when theme or width change.
 "use strict";
 {
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const dark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
 
-  /** A queue's own colour; what is no queue gets one that no queue has. */
+  /** A queue's or a scheme's own colour; whatever else there is gets one that no queue has. */
   function colour(series, place) {
-    if (series.queue !== null && series.queue !== undefined) return css(`--queue-${series.queue % 8}`);
+    if (series.colour) return css(`--${series.colour}`);
     return `hsl(${(200 + place * 137.5) % 360} ${dark() ? "55% 68%" : "60% 36%"})`;
   }
 
@@ -59,8 +59,8 @@
       button.type = "button";
       button.setAttribute("aria-pressed", String(!hidden.has(one.label)));
       const key = document.createElement("span");
-      key.className = one.queue === null || one.queue === undefined ? "key" : `key queue-${one.queue % 8}`;
-      if (key.className === "key") key.style.background = colour(one, place);
+      key.className = one.colour ? `key ${one.colour}` : "key";
+      if (!one.colour) key.style.background = colour(one, place);
       button.append(key, one.label);
       button.addEventListener("click", () => {
         if (hidden.has(one.label)) hidden.delete(one.label); else hidden.add(one.label);

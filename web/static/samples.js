@@ -80,7 +80,7 @@
       const frames = data.streams.reduce((sum, stream) => sum + stream.frames, 0);
       said.textContent = `${frames.toLocaleString("en").replaceAll(",", " ")} of ${data.rows.toLocaleString("en").replaceAll(",", " ")} frames, ${number(data.from)} s to ${number(data.to)} s`;
       if (first) {
-        const series = data.streams.map((stream) => ({ label: `stream ${stream.stream}`, queue: null }));
+        const series = data.streams.map((stream) => ({ label: `stream ${stream.stream}` }));
         if (series.length > 1) place.before(keys(series, hidden, () => made.draw()));
         place.setAttribute("role", "img");
         place.setAttribute("aria-label", "Delay of each frame over its arrival; the tables below have the numbers");

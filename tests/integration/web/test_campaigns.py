@@ -211,7 +211,7 @@ def test_charts_have_every_number_of_the_trials_that_ended_and_room_for_the_othe
     rows = quiet_site.store.browse.measurements(seeds.running, name="throughput", limit=1000)
     stored = {(row.trial, row.value, row.low, row.high, row.n) for row in rows if "queue" in row.subject}
     assert {(point["trial"], point["y"], point["low"], point["high"], point["n"]) for point in drawn} == stored
-    assert [series["queue"] for series in running["panels"][0]["series"]] == [0, 1, 2, 3]
+    assert [series["colour"] for series in running["panels"][0]["series"]] == ["queue-0", "queue-1", "queue-2", "queue-3"]
     odd = viewer.get(f"/campaigns/{seeds.odd}/chart.json?quantity=delay.p99&of=queue").json()
     (point,) = odd["panels"][0]["series"][0]["points"]
     assert (point["y"], point["infinite"], point["low"], point["high"]) == (None, True, 1.0, None)

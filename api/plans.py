@@ -37,17 +37,22 @@ BODY: dict[str, Any] = {
 }
 
 
-async def _plan_bytes(request: Request) -> bytes:
+async def body_bytes(request: Request, what: str) -> bytes:
+    """The body as it was sent; what: how messages call it ("a plan"). Raises Refusal."""
     header = Message()
     header["content-type"] = request.headers.get("content-type", MEDIA_TYPES[0])
     if (found := header.get_content_type()) not in _UNDERSTOOD:
-        raise Refusal(415, f"expected a plan as {' or '.join(MEDIA_TYPES)}, found {found[:100]}", {"Accept-Post": ", ".join(MEDIA_TYPES)})
+        raise Refusal(415, f"expected {what} as {' or '.join(MEDIA_TYPES)}, found {found[:100]}", {"Accept-Post": ", ".join(MEDIA_TYPES)})
     content = bytearray()
     async for chunk in request.stream():
         content += chunk
         if len(content) > FILE_BYTES_MAX:
-            raise Refusal(413, f"expected a plan of at most {FILE_BYTES_MAX // 1024} KiB, found a larger one", {"Connection": "close"})
+            raise Refusal(413, f"expected {what} of at most {FILE_BYTES_MAX // 1024} KiB, found a larger one", {"Connection": "close"})
     return bytes(content)
+
+
+async def _plan_bytes(request: Request) -> bytes:
+    return await body_bytes(request, "a plan")
 
 
 #: The plan's bytes as they were sent.

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from rackproof.errors import Conflict, LeaseLost, NotFound, PlanError, RackproofError, SettingsError, StoreError
+from rackproof.errors import Conflict, InventoryError, LeaseLost, NotFound, PlanError, RackproofError, SettingsError, StoreError
 from rackproof.errors import Problem as PlanFault
 from rackproof.model.account import AccountRefused, TooManyAttempts
 from rackproof.store.idempotency import KeyReused
@@ -59,6 +59,7 @@ class Refusal(RackproofError):
 
 #: The first class that fits decides. The name is the last part of the problem's type.
 _STATUSES: tuple[tuple[type[RackproofError], HTTPStatus, str], ...] = (
+    (InventoryError, HTTPStatus.UNPROCESSABLE_ENTITY, "inventory"),
     (PlanError, HTTPStatus.UNPROCESSABLE_ENTITY, "plan"),
     (AccountRefused, HTTPStatus.UNPROCESSABLE_ENTITY, "account"),
     (TooManyAttempts, HTTPStatus.TOO_MANY_REQUESTS, "too-many-attempts"),
@@ -130,7 +131,7 @@ def of_error(path: str, error: RackproofError) -> Response:
     status, kind = next((status, kind) for known, status, kind in _STATUSES if isinstance(error, known))
     if isinstance(error, PlanError):
         faults = [Fault.of(one) for one in error.problems]
-        return problem(path, status, f"{error.source}: the plan cannot be used", kind=kind, faults=faults)
+        return problem(path, status, error.summary, kind=kind, faults=faults)
     if isinstance(error, AccountRefused):
         fault = Fault(where=error.where, expected=error.expected, found=error.found)
         return problem(path, status, str(error), kind=kind, faults=[fault])

@@ -34,10 +34,24 @@ class Problem:
 class PlanError(RackproofError):
     """The plan cannot be used."""
 
+    #: What the file is called in messages.
+    what = "plan"
+
     def __init__(self, source: str, problems: list[Problem]) -> None:
         self.source = source
         self.problems = problems
-        super().__init__("\n".join([f"{source}: the plan cannot be used", *(f"  {problem}" for problem in problems)]))
+        super().__init__("\n".join([self.summary, *(f"  {problem}" for problem in problems)]))
+
+    @property
+    def summary(self) -> str:
+        """The message without its problems."""
+        return f"{self.source}: the {self.what} cannot be used"
+
+
+class InventoryError(PlanError):
+    """The inventory cannot be used."""
+
+    what = "inventory"
 
 
 class FileError(RackproofError):

@@ -1,6 +1,6 @@
 """What the core asks of a laboratory: protocols that the bench and every real testbed, device and generator keep."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -75,6 +75,10 @@ class Host(Protocol):
     def address(self) -> str:
         """Its IPv4 address, without the prefix length."""
 
+    @property
+    def port(self) -> str:
+        """Its interface on the path, as programs there call it."""
+
     def start(self, command: Command) -> Program:
         """Start a program. Raises LabError where it cannot be started."""
 
@@ -83,7 +87,7 @@ class Host(Protocol):
 
 
 class Tap(Protocol):
-    """Sees every packet that enters and leaves an emulated path (rackproof.model.path says how they are written down)."""
+    """Sees every packet that enters and leaves a path (rackproof.model.path says how they are written down)."""
 
     def start(self) -> Run:
         """Begin to record; Run.stop() ends it, and Run.wait() after that hands over what was seen. Raises LabError."""
@@ -108,6 +112,9 @@ class Rig(Protocol):
     def pause(self, seconds: float) -> None:
         """Let time pass. Raises LabError when the rig is gone, Stopped when somebody wants an end."""
 
+    def withdraw(self, device: str, why: str) -> None:
+        """Let nobody use a device that could not be brought back, until somebody has looked at it. Nothing where it ends with the rig."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
@@ -115,7 +122,9 @@ class Limits:
 
     send_fps, receive_fps: frames per second that the generator can pace and record. link_rate_bps_max: the fastest link that a device model
     can emulate, by model (absent: no bound). device_models: model -> why it cannot be used here ("" where it can). options: model -> the
-    options that it knows. schemes: congestion-control scheme -> what is missing for it here ("" where nothing is).
+    options that it knows. schemes: congestion-control scheme -> what is missing for it here ("" where nothing is). hosts: real host -> why
+    it cannot be used ("" where it can). arrivals: law of arrivals -> why the generator cannot send by it (absent where it can).
+    notes: device model, or "generator" -> function ("qos-scheduler") or topic ("poisson") -> what a plan's author should know of it.
     """
 
     send_fps: float
@@ -124,6 +133,9 @@ class Limits:
     device_models: Mapping[str, str]
     options: Mapping[str, frozenset[str]]
     schemes: Mapping[str, str] = field(default_factory=dict)
+    arrivals: Mapping[str, str] = field(default_factory=dict)
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
 
 class Testbed(Protocol):
@@ -142,6 +154,9 @@ class Testbed(Protocol):
 
     def objections(self, setup: Setup) -> tuple[str, ...]:
         """Why the setup cannot be built or configured here, found without touching anything; empty where it can."""
+
+    def begin(self, campaign: int, heard: Callable[[str], None]) -> None:
+        """A campaign begins: what is done to its devices is told to heard, in words, as it happens."""
 
     def facts(self) -> Mapping[str, str]:
         """The host, kernel and generator, for provenance."""

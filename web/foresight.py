@@ -67,6 +67,7 @@ def foresee(store: Store, draft: Draft, rehearsal: int | None) -> Foresight:
         found = draft.kind.rehearse(draft.plan, limits)
         trials, notes, warnings, refusals = found.trials, found.notes, found.warnings, found.refusals
     by, unknown = "plan" if limits is None else "published", _unknown(testbed, name)
+    held = store.devices.of(name, testbed.resources) if testbed is not None else []
     job = _job(store, rehearsal)
     if job is not None and job.input.get("plan_text") == draft.text:
         if job.state is JobState.DONE and job.output is not None:
@@ -82,7 +83,7 @@ def foresee(store: Store, draft: Draft, rehearsal: int | None) -> Foresight:
         duration_s=sum(one.duration_s for one in trials),
         lines=tuple(lines[:LINES_MAX]),
         more=max(len(lines) - LINES_MAX, 0),
-        warnings=warnings,
+        warnings=(*(f"{one.device} is offline until somebody clears it: {one.reason}" for one in held), *warnings),
         refusals=refusals,
         by=by,
         unknown=unknown,

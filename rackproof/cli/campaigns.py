@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.markup import escape
 
-from orchestrator.bench.testbed import NAME, Bench
+from orchestrator.bench.testbed import Bench
+from orchestrator.interruption import Interruption
 from orchestrator.local import local
 from orchestrator.rehearsal import rehearse
+from orchestrator.testbeds import opened
 from rackproof.cli import tables
 from rackproof.cli.find import find
 from rackproof.cli.progress import CampaignProgress
 from rackproof.cli.signals import stopping
+from rackproof.cli.targets import BENCH, driver_of
 from rackproof.errors import NotFound, PlanError, Problem
 from rackproof.model.campaign import CampaignRecord, CampaignState
 from rackproof.planfile import PlanFile
@@ -30,9 +33,18 @@ if TYPE_CHECKING:
 
 def resolve(plan: Plan) -> Rehearsal:
     """Rehearse a plan on the testbed that it names. Raises PlanError, LabError."""
-    _known(plan)
-    with Bench() as testbed:
-        return rehearse(kind(plan.kind), plan, testbed)
+    chosen = kind(plan.kind)
+    if plan.testbed == BENCH:
+        with Bench() as testbed:
+            return rehearse(chosen, plan, testbed)
+    interruption = Interruption()
+    try:
+        with Store.open(Settings.load()) as store:
+            driver = driver_of(plan.testbed, store, plan.name)
+            with opened(plan.testbed, driver, interruption, store) as opened_testbed:
+                return rehearse(chosen, plan, opened_testbed)
+    finally:
+        interruption.close()
 
 
 def execute(
@@ -53,8 +65,8 @@ def execute(
         else:
             chosen = kind(plan.kind)
             number = 0
-        _known(plan)
-        with local(settings, store, plan.testbed, NAME) as here:
+        driver = driver_of(plan.testbed, store, plan.name)
+        with local(settings, store, plan.testbed, driver) as here:
             testbed = here.testbed
             if file is not None:
                 store.leases.free(testbed.name, testbed.resources)
@@ -118,8 +130,3 @@ def summarise(record: CampaignRecord, paths: "ReportPaths", out: Console) -> Non
         why = escape(record.reason) or ("every device did what the plan expects of it" if expected else "every criterion is met")
         out.print(tables.verdict_text(record.verdict), why)
     out.print(f"PDF   {paths.pdf}\nHTML  {paths.html}", soft_wrap=True, highlight=False)
-
-
-def _known(plan: Plan) -> None:
-    if plan.testbed != NAME:
-        raise PlanError(plan.name, [Problem(where="testbed", expected="bench (workers serve the others)", found=plan.testbed)])

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 import rackproof
-from rackproof.cli import deciding, keeping, pantheon, schemes, service, users, worker
+from rackproof.cli import deciding, keeping, pantheon, schemes, service, testbed, users, worker
 from rackproof.cli.exits import Exit, of_verdict, reported
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ console = Console()
 
 PlanPath = Annotated[Path, typer.Argument(help="A plan file (YAML).", metavar="PLAN", show_default=False)]
 Campaign = Annotated[str, typer.Argument(help="A campaign's number, or `latest`.", metavar="CAMPAIGN")]
+TestbedName = Annotated[str | None, typer.Option("--testbed", help="Run on this testbed, whatever the plan says.", metavar="NAME")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script instead of tables.")]
 PdfPath = Annotated[Path | None, typer.Option("--pdf", help="Write the PDF here (the HTML beside it).", metavar="OUT")]
 
@@ -60,17 +61,17 @@ def root(
 
 
 @app.command()
-def run(ctx: typer.Context, plan: PlanPath, pdf: PdfPath = None, as_json: AsJson = False) -> None:
+def run(ctx: typer.Context, plan: PlanPath, testbed: TestbedName = None, pdf: PdfPath = None, as_json: AsJson = False) -> None:
     """Run a plan: rehearse it, run every trial, judge, and write the report."""
     if ctx.obj is not None:
         from rackproof.cli import remote
 
-        remote.run(ctx.obj, plan, pdf, as_json)
+        remote.run(ctx.obj, plan, testbed, pdf, as_json)
         return
     from rackproof.cli.campaigns import execute
 
     with reported():
-        file, loaded = _load(plan)
+        file, loaded = _load(plan, testbed)
         record = execute(loaded, file, pdf=pdf, out=console, quiet=as_json)
     _finish(record, as_json)
 
@@ -91,18 +92,18 @@ def resume(ctx: typer.Context, campaign: Campaign = "latest", pdf: PdfPath = Non
 
 
 @app.command()
-def rehearse(ctx: typer.Context, plan: PlanPath, as_json: AsJson = False) -> None:
+def rehearse(ctx: typer.Context, plan: PlanPath, testbed: TestbedName = None, as_json: AsJson = False) -> None:
     """Say what a plan would do, and refuse it if this testbed cannot; nothing is configured."""
     if ctx.obj is not None:
         from rackproof.cli import remote
 
-        remote.rehearse(ctx.obj, plan, as_json)
+        remote.rehearse(ctx.obj, plan, testbed, as_json)
         return
     from rackproof.cli import rehearsals
     from rackproof.cli.campaigns import resolve
 
     with reported():
-        _, loaded = _load(plan)
+        _, loaded = _load(plan, testbed)
         rehearsal = resolve(loaded)
     lines = ((trial.index, trial.label, trial.duration_s, rehearsal.notes.get(trial.index, "")) for trial in rehearsal.trials)
     rehearsals.show(rehearsal, lines, as_json)
@@ -229,10 +230,11 @@ def clean() -> None:
         console.print("Nothing to clean.")
 
 
-def _load(path: Path) -> "tuple[PlanFile, Plan]":
-    from testplans.submission import submission_at
+def _load(path: Path, testbed: str | None) -> "tuple[PlanFile, Plan]":
+    from rackproof.cli.targets import plan_for
+    from testplans.submission import of_file
 
-    submitted = submission_at(path)
+    submitted = of_file(plan_for(path, testbed))
     return submitted.file, submitted.plan
 
 
@@ -251,5 +253,5 @@ def _finish(record: "CampaignRecord", as_json: bool) -> None:
         raise typer.Exit(of_verdict(record.verdict))
 
 
-for module in (deciding, service, worker, keeping, schemes, pantheon, users):
+for module in (deciding, service, worker, testbed, keeping, schemes, pantheon, users):
     module.register(app)

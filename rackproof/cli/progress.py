@@ -67,6 +67,8 @@ class CampaignProgress:
             case EventKind.CALIBRATED:
                 self._line(f"calibrated: {event.text}")
                 self._begun = time.monotonic()
+            case EventKind.TESTBED_TOLD:
+                self._update(at=event.text)
             case EventKind.DEVICE_CONFIGURED:
                 self._update(at=f"configured {event.text}")
             case EventKind.TRIAL_STARTED:

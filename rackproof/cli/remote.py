@@ -15,6 +15,7 @@ from rackproof.cli import keyring, rehearsals, tables
 from rackproof.cli.exits import Exit, of_verdict, reported, stderr
 from rackproof.cli.progress import CampaignProgress
 from rackproof.cli.signals import stopping
+from rackproof.cli.targets import plan_for
 from rackproof.client import Client
 from rackproof.client.values import Campaign
 from rackproof.errors import NotFound, PlanError, Problem, Stopped
@@ -32,10 +33,10 @@ def connected(server: str) -> Iterator[Client]:
         yield client
 
 
-def run(server: str, plan: Path, pdf: Path | None, as_json: bool) -> None:
+def run(server: str, plan: Path, testbed: str | None, pdf: Path | None, as_json: bool) -> None:
     """Submit a plan, follow it, and fetch the report; exits as a run on this machine does."""
     with connected(server) as client:
-        content = _content(plan)
+        content = _content(plan, testbed)
         number = client.submit(content, source=str(plan))
         _say(f"campaign {number} is in the queue of {client.server}")
         campaign = _follow(client, number, after=0, quiet=as_json)
@@ -51,10 +52,10 @@ def resume(server: str, campaign: str, pdf: Path | None, as_json: bool) -> None:
         _finish(client, _follow(client, number, after=after, quiet=as_json), pdf, as_json)
 
 
-def rehearse(server: str, plan: Path, as_json: bool) -> None:
+def rehearse(server: str, plan: Path, testbed: str | None, as_json: bool) -> None:
     """Say what a plan would do on its testbed there."""
     with connected(server) as client:
-        rehearsal = client.rehearse(_content(plan), source=str(plan))
+        rehearsal = client.rehearse(_content(plan, testbed), source=str(plan))
     rehearsals.show(rehearsal, ((each.index, each.label, each.duration_s, each.note) for each in rehearsal.trials), as_json)
 
 
@@ -116,7 +117,9 @@ def find(client: Client, campaign: str) -> int:
     return int(campaign)
 
 
-def _content(plan: Path) -> bytes:
+def _content(plan: Path, testbed: str | None) -> bytes:
+    if testbed is not None:
+        return plan_for(plan, testbed).text.encode()
     try:
         return plan.read_bytes()
     except OSError as error:

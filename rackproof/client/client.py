@@ -4,14 +4,15 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
-
 from rackproof.client.failures import ServerError
 from rackproof.client.following import follow
+from rackproof.client.inventories import Inventories
+from rackproof.client.reading import items, read
 from rackproof.client.transport import Transport
 from rackproof.client.values import (
     Campaign,
@@ -68,6 +69,11 @@ class Client:
     def server(self) -> str:
         return self._transport.server
 
+    @cached_property
+    def inventories(self) -> Inventories:
+        """What testbeds are made of."""
+        return Inventories(self._transport)
+
     # --- campaigns ---
 
     def submit(
@@ -102,7 +108,7 @@ class Client:
 
     def campaign(self, campaign: int) -> Campaign:
         """A campaign with all but its trials."""
-        return _read(Campaign, self._json("GET", f"/campaigns/{campaign}"))
+        return read(Campaign, self._json("GET", f"/campaigns/{campaign}"))
 
     def trials(self, campaign: int, *, page: int = 200) -> Iterator[Trial]:
         """The trials of a campaign in the order in which they run."""
@@ -139,12 +145,12 @@ class Client:
 
     def reports(self, campaign: int) -> list[Report]:
         """Finished reports, the newest first."""
-        return _items(Report, self._json("GET", f"/campaigns/{campaign}/reports"))
+        return items(Report, self._json("GET", f"/campaigns/{campaign}/reports"))
 
     def make_report(self, campaign: int, *, timeout_s: float = JOB_S) -> Report:
         """Have a worker write the report of the campaign as it is now, and wait for it. Raises LabError where it fails or takes longer."""
-        job = _read(Job, self._json("POST", f"/campaigns/{campaign}/reports"))
-        self._ended(job, lambda: _read(Job, self._json("GET", f"/jobs/{job.id}")), f"the report of campaign {campaign}", timeout_s)
+        job = read(Job, self._json("POST", f"/campaigns/{campaign}/reports"))
+        self._ended(job, lambda: read(Job, self._json("GET", f"/jobs/{job.id}")), f"the report of campaign {campaign}", timeout_s)
         return self.reports(campaign)[0]
 
     def download_report(self, report: Report, pdf: Path) -> tuple[Path, Path]:
@@ -158,38 +164,38 @@ class Client:
 
     def rehearse(self, plan: str | bytes, *, timeout_s: float = JOB_S, source: str = "plan") -> Rehearsal:
         """What a plan would do on its testbed. Raises LabError where no worker answers in time."""
-        job = _read(RehearsalJob, self._json("POST", "/rehearsals", content=plan, headers=_YAML, source=source))
-        ended = self._ended(job, lambda: _read(RehearsalJob, self._json("GET", f"/rehearsals/{job.id}")), "the rehearsal", timeout_s)
+        job = read(RehearsalJob, self._json("POST", "/rehearsals", content=plan, headers=_YAML, source=source))
+        ended = self._ended(job, lambda: read(RehearsalJob, self._json("GET", f"/rehearsals/{job.id}")), "the rehearsal", timeout_s)
         if ended.result is None:
             raise ServerError(f"rehearsal {job.id}: expected its result, found none")
         return ended.result
 
     def kinds(self) -> list[Kind]:
         """All kinds of plan."""
-        return _items(Kind, self._json("GET", "/kinds"))
+        return items(Kind, self._json("GET", "/kinds"))
 
     def kind(self, name: str) -> KindDetail:
         """One kind with the JSON Schema of its plans."""
-        return _read(KindDetail, self._json("GET", f"/kinds/{name}"))
+        return read(KindDetail, self._json("GET", f"/kinds/{name}"))
 
     def testbeds(self) -> list[Testbed]:
         """All testbeds."""
-        return _items(Testbed, self._json("GET", "/testbeds"))
+        return items(Testbed, self._json("GET", "/testbeds"))
 
     def queue(self, testbed: str | None = None) -> list[Place]:
         """What has a testbed or waits for one, in the order in which it is expected to start."""
-        return _items(Place, self._json("GET", "/queue", params=_given({"testbed": testbed})))
+        return items(Place, self._json("GET", "/queue", params=_given({"testbed": testbed})))
 
     # --- schedules ---
 
     def schedules(self) -> list[Schedule]:
         """All schedules."""
-        return _items(Schedule, self._json("GET", "/schedules"))
+        return items(Schedule, self._json("GET", "/schedules"))
 
     def create_schedule(self, *, name: str, cron: str, plans: Iterable[str], zone: str = "UTC", **options: Any) -> Schedule:
         """Make a schedule. options: what else the service knows (overlap, missed, emails, webhooks, priority, paused)."""
         asked = {"name": name, "cron": cron, "zone": zone, "plans": list(plans), **options}
-        return _read(Schedule, self._json("POST", "/schedules", json=asked))
+        return read(Schedule, self._json("POST", "/schedules", json=asked))
 
     def pause_schedule(self, schedule: int, *, paused: bool = True) -> None:
         """Nothing starts while it is paused."""
@@ -207,11 +213,11 @@ class Client:
 
     def who(self) -> Who:
         """Whose token this is, and what it may do."""
-        return _read(Who, self._json("GET", "/session"))
+        return read(Who, self._json("GET", "/session"))
 
     def tokens(self) -> list[Token]:
         """One's own tokens, newest first."""
-        return _items(Token, self._json("GET", "/tokens"))
+        return items(Token, self._json("GET", "/tokens"))
 
     def revoke_token(self, token: int) -> None:
         """Revoke a token; with a token, only this one itself."""
@@ -229,11 +235,11 @@ class Client:
         Raises SettingsError where the password would cross a network unencrypted.
         """
         self._transport.check_private()
-        who = _read(Who, self._json("POST", "/session", json={"name": user, "password": password}))
+        who = read(Who, self._json("POST", "/session", json={"name": user, "password": password}))
         headers = {"X-CSRF-Token": who.csrf or ""}
         try:
             asked = {"name": name, "scopes": sorted(who.scopes if scopes is None else scopes), "expires": expires.isoformat()}
-            return _read(NewToken, self._json("POST", "/tokens", json=asked, headers=headers))
+            return read(NewToken, self._json("POST", "/tokens", json=asked, headers=headers))
         finally:
             self._transport.request("DELETE", "/session", headers=headers)
 
@@ -246,7 +252,7 @@ class Client:
         cursor: str | None = None
         while True:
             body = self._json("GET", path, params=_given({**conditions, "limit": page, "cursor": cursor}))
-            yield from _items(value, body)
+            yield from items(value, body)
             cursor = body.get("next")
             if cursor is None:
                 return
@@ -268,19 +274,6 @@ class Client:
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
-
-
-def _read(value: type[Answer], body: Any) -> Answer:
-    try:
-        return TypeAdapter(value).validate_python(body)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ServerError(f"{value.__name__}: the service sent something else than expected: {where}: {first['msg']}") from None
-
-
-def _items(value: type[Answer], body: Any) -> list[Answer]:
-    return [_read(value, item) for item in body["items"]]
 
 
 def _number(body: Any) -> int:

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 import httpx
 
-from rackproof.errors import Conflict, NotFound, PlanError, Problem, RackproofError
+from rackproof.errors import Conflict, InventoryError, NotFound, PlanError, Problem, RackproofError
 
 
 class ServerError(RackproofError):
@@ -33,6 +33,8 @@ def refuse(response: httpx.Response, source: str) -> NoReturn:
     match response.status_code:
         case HTTPStatus.UNPROCESSABLE_ENTITY if kind == "plan" and problem.get("problems"):
             raise PlanError(source, [_fault(each) for each in problem["problems"]])
+        case HTTPStatus.UNPROCESSABLE_ENTITY if kind == "inventory" and problem.get("problems"):
+            raise InventoryError(source, [_fault(each) for each in problem["problems"]])
         case HTTPStatus.NOT_FOUND:
             raise NotFound(detail)
         case HTTPStatus.CONFLICT:

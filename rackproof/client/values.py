@@ -165,6 +165,44 @@ class Testbed(Value):
     in_use_by: str
 
 
+class Fit(Value):
+    """What a testbed is to a kind of plan. missing: why it cannot run plans of the kind; empty: it can."""
+
+    kind: str
+    title: str
+    devices: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+class InventorySummary(Value):
+    """An inventory in a list. checked: when a check last went to the hardware, None since the last change."""
+
+    name: str
+    revision: int
+    changed: datetime
+    changed_by: str
+    checked: datetime | None
+
+
+class Inventory(InventorySummary):
+    """What a testbed is made of: as it was written, and as data; check: what the last check found."""
+
+    text: str
+    data: Mapping[str, Any]
+    kinds: tuple[Fit, ...]
+    check: Mapping[str, Any] | None
+
+
+class OfflineDevice(Value):
+    """A device that nothing starts on until somebody clears it. testbed: where that is done; campaign: after which it was taken offline."""
+
+    testbed: str
+    device: str
+    reason: str
+    campaign: int | None
+    since: datetime
+
+
 class Place(Value):
     """A campaign or a reservation in the line of a testbed. position: 0 has the testbed now, 1 is next."""
 

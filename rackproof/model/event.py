@@ -14,6 +14,7 @@ class EventKind(StrEnum):
     ADOPTED = "adopted"
     CALIBRATED = "calibrated"
     TESTBED_CHECKED = "testbed_checked"
+    TESTBED_TOLD = "testbed_told"
     DEVICE_CONFIGURED = "device_configured"
     TRIAL_STARTED = "trial_started"
     TRIAL_ENDED = "trial_ended"

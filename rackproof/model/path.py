@@ -8,6 +8,9 @@ import numpy.typing as npt
 from rackproof.model.functions import DeviceFunction
 from rackproof.model.traffic import Samples
 
+#: The model of a path that is nothing but what lies between two real hosts, and its options: the first flow's port, and how many flows.
+BETWEEN_HOSTS = "between-hosts"
+FIRST_PORT, FLOWS = "first_port", "flows"
 #: Samples.rx_ns of a packet that came to the path and was dropped there.
 DROPPED = 0
 #: Samples.rx_ns of a packet that was still in the path when recording ended.

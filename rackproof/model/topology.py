@@ -32,28 +32,36 @@ class Endpoint:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Link:
-    """A cable between two ports."""
+    """A cable between two ports. rate_bps: the most that the plan sends over it, at layer 1; 0: the plan does not say."""
 
     a: Endpoint
     b: Endpoint
+    rate_bps: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HostSpec:
-    """A host that programs run on, with one port and one IPv4 address ("10.82.1.1/24"); hosts of one network reach each other."""
+    """A host that programs run on, with one port and one IPv4 address ("10.82.1.1/24"); hosts of one network reach each other.
+
+    A real host is found in the inventory by its name; its port and address are those that stand there, whatever the port is called here.
+    """
 
     name: str
     port: str
-    address: str
+    address: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Topology:
-    """Devices, hosts and cables. On the bench it is built as asked; on hardware it must be found in the inventory."""
+    """Devices, hosts and cables. On the bench it is built as asked; on hardware it must be found in the inventory.
+
+    kind: the kind of plan that asks; an inventory says by kind which port plays which role.
+    """
 
     devices: tuple[DeviceSpec, ...]
     links: tuple[Link, ...]
     hosts: tuple[HostSpec, ...] = ()
+    kind: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -130,10 +130,30 @@ class Sent:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Tally:
+    """What a generator that counts, and cannot keep every frame, says of one stream.
+
+    rx_frames, rx_octets (FCS included): batches entries, what arrived while each batch lasted, from the receiver's counters read then.
+    received: frames of the measured span that arrived, counted after the drain, so that what was under way is not called lost.
+    delays_us, delay_frames: a histogram of the one-way delay, ascending upper edges and counts of equal length; empty: not measured.
+    duplicates, reordered: as the generator counts them.
+    """
+
+    rx_frames: npt.NDArray[np.int64]
+    rx_octets: npt.NDArray[np.int64]
+    received: int
+    delays_us: npt.NDArray[np.float64]
+    delay_frames: npt.NDArray[np.int64]
+    duplicates: int = 0
+    reordered: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Capture:
     """What one run of traffic gave.
 
-    samples: every frame of this campaign and trial that arrived, in order of arrival, warm-up included.
+    samples: every frame of this campaign and trial that arrived, in order of arrival, warm-up included; empty where only tallies are there.
+    tallies: by stream, from a generator that counts (empty: the samples are all that there is).
     batch_starts_ns: batches + 1 instants of sending time (CLOCK_REALTIME). health: the generator's own counters by name
     (lateness_p99_us, foreign_frames, ring_drops, ...), kept with the trial.
     """
@@ -142,6 +162,7 @@ class Capture:
     sent: Mapping[int, Sent]
     batch_starts_ns: npt.NDArray[np.int64]
     health: Mapping[str, float] = field(default_factory=dict)
+    tallies: Mapping[int, Tally] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,9 @@ from rackproof.store.accounts import Accounts
 from rackproof.store.audit import AuditTrail
 from rackproof.store.browse import Browse
 from rackproof.store.deliveries import Deliveries
+from rackproof.store.devices import Devices
 from rackproof.store.elsewhere import Elsewhere
+from rackproof.store.inventories import Inventories
 from rackproof.store.jobs import Jobs
 from rackproof.store.queue import Queue
 from rackproof.store.reports import Reports
@@ -35,6 +37,14 @@ class Desks:
     @cached_property
     def testbeds(self) -> Testbeds:
         return Testbeds(self.transactions)
+
+    @cached_property
+    def inventories(self) -> Inventories:
+        return Inventories(self.transactions)
+
+    @cached_property
+    def devices(self) -> Devices:
+        return Devices(self.transactions)
 
     @cached_property
     def reservations(self) -> Reservations:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, text, upda
 from rackproof.errors import Conflict, LeaseLost, NotFound
 from rackproof.model.campaign import CampaignState
 from rackproof.model.event import EventKind
-from rackproof.store import life, moves
+from rackproof.store import devices, life, moves
 from rackproof.store.line import Booking, Waiting, decide
 from rackproof.store.lineup import load
 from rackproof.store.schema import Campaign
@@ -104,18 +104,21 @@ class Leases:
             if row.state == CampaignState.PENDING and row.queued is not None:
                 raise Conflict(f"{what}: it waits in the queue; cancel it there first")
             connection.execute(delete(LeaseRow).where(LeaseRow.campaign_id == campaign))
-            taken = _in_use(connection, resources)
-            if taken:
+            if taken := _in_use(connection, resources):
                 raise Conflict(f"{what}: testbed {row.testbed} is in use by {taken}")
+            if why := devices.in_the_way(connection, row.testbed, resources):
+                raise Conflict(f"{what}: it would need {why}")
             return _hold(connection, row, incarnation, resources, queued=None)
 
     def free(self, testbed: str, resources: Sequence[str]) -> None:
-        """Raise Conflict that says who has any of these now."""
+        """Raise Conflict that says who has any of these now, or which of them is offline."""
         with self._transactions.step("the leases could not be read") as connection:
             lock(connection)
             tidy(connection)
             if taken := _in_use(connection, resources):
                 raise Conflict(f"testbed {testbed} is in use by {taken}")
+            if why := devices.in_the_way(connection, testbed, resources):
+                raise Conflict(f"nothing may start on testbed {testbed}: it has {why}")
 
     def release(self, lease: Lease) -> None:
         """Give everything back; a campaign that has not ended is INTERRUPTED then. Does nothing where the lease was lost."""

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, func, select, text
 
 from rackproof.model.campaign import CampaignState
 from rackproof.model.service import TestbedState
-from rackproof.store import life
+from rackproof.store import devices, life
 from rackproof.store.line import LEFT_S_MIN, OFFLINE, Bed, Booking, Holding, Line, Waiting, in_words
 from rackproof.store.moves import IS_PENDING, IS_RUNNING
 from rackproof.store.schema import Campaign
@@ -142,6 +142,9 @@ def _beds(connection: Connection) -> tuple[dict[str, Bed], frozenset[int]]:
             closed = f"{OFFLINE}: {row.reason}" if row.reason else OFFLINE
         elif row.unjudged:
             closed = "the judgement of its health check"
+        if not closed or closed.startswith(OFFLINE):
+            # No health check either: it would be measured on a device that nobody knows.
+            closed = devices.in_the_way(connection, row.name, row.resources) or closed
         beds[row.name] = Bed(name=row.name, resources=frozenset(row.resources), closed=closed)
         if row.golden_campaign_id is not None:
             checks.add(row.golden_campaign_id)

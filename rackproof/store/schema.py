@@ -27,7 +27,7 @@ from rackproof.model.verdict import Verdict
 from rackproof.store.columns import Plain, Words
 
 #: The revision of the newest migration.
-HEAD = "0003"
+HEAD = "0004"
 
 
 def one_of(column: str, values: type[StrEnum]) -> str:

@@ -170,6 +170,36 @@ class Testbed(Base):
     golden_reason: Mapped[str] = mapped_column(server_default="")
 
 
+class Inventory(Base):
+    """What a testbed of real parts is made of. text: as somebody wrote it; data: the same, valid, as plain data.
+
+    revision grows with every change; last_check: what the latest `testbed check` of this revision found, null where there was none.
+    """
+
+    __tablename__ = "inventories"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    text: Mapped[str]
+    data: Mapped[dict[str, Any]]
+    revision: Mapped[int] = mapped_column(BigInteger)
+    changed: Mapped[datetime] = mapped_column(server_default=func.clock_timestamp())
+    changed_by: Mapped[str]
+    last_check: Mapped[dict[str, Any] | None] = mapped_column(Plain(none_as_null=True))
+    checked: Mapped[datetime | None]
+
+
+class OfflineDevice(Base):
+    """A device that nothing may start on until somebody clears it: it may not be as it was before the campaign that had it last."""
+
+    __tablename__ = "offline_devices"
+
+    testbed: Mapped[str] = mapped_column(primary_key=True)
+    device: Mapped[str] = mapped_column(primary_key=True)
+    reason: Mapped[str]
+    campaign_id: Mapped[int | None] = mapped_column(ForeignKey("campaigns.id", ondelete="SET NULL"))
+    since: Mapped[datetime] = mapped_column(server_default=func.clock_timestamp())
+
+
 class Reservation(Base):
     """A testbed that a person keeps. It holds nothing before granted; it ends at `ends` or when it is released."""
 

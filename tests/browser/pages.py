@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 
+from rackproof.inventory import parse_inventory
 from rackproof.model.account import scopes_of
 from rackproof.model.service import Role
 from tests.integration.web.house import Site
 from tests.integration.web.seeds import a_report
 from tests.integration.web.written import plan_text
+from tests.inventories import LAB
 
 TOMORROW = timedelta(days=1)
 
@@ -70,6 +72,9 @@ PAGES: tuple[Listed, ...] = (
     _page("/testbeds", "/testbeds", "main table tbody tr"),
     _page("/testbeds/{name}", "/testbeds/bench", "#now table tbody tr"),
     _page("/testbeds/{name}", "/testbeds/lab-2", "#now .callout"),
+    _page("/testbeds/{name}", "/testbeds/lab1", "main svg.cabling"),
+    _page("/inventory", "/inventory", "#fits li", Role.ADMIN),
+    _page("/inventory", "/inventory?testbed=lab1", "#fits li", Role.ADMIN),
     _page("/schedules", "/schedules", "main table tbody tr"),
     _page("/schedules/new", "/schedules/new", "#moments li", Role.ENGINEER),
     _page("/schedules/runs", "/schedules/runs", "main table tbody tr"),
@@ -136,6 +141,8 @@ def furnished(site: Site) -> dict[str, object]:
     store.reservations.reserve(
         testbed="lab-2", user_id=users[Role.ENGINEER], owner="engineer", starts=now + TOMORROW, ends=now + 2 * TOMORROW, reason="a cable"
     )
+    store.inventories.put(parse_inventory(LAB.encode(), "lab1")[1], LAB, by="ada")
+    store.devices.offline("lab1", "switch-1", "it could not be restored", seeds.failed)
     delivery = store.deliveries.of(seeds.runs[5])[0]
     store.deliveries.failed(delivery.id, "the mail server refused it", None)
     store.reports.pin(a_report(store, site.settings, seeds.failed), "engineer")

@@ -12,6 +12,7 @@ from rackproof.store.browse_rows import CampaignFilter
 from web.comparing import COLUMNS_MAX, compare, differences, flat, judged
 from web.rendering import page
 from web.small_charts import charts
+from web.testers import Ran, disagreements
 
 router = APIRouter(route_class=GuardedRoute, dependencies=[needs(Role.VIEWER)])
 
@@ -52,6 +53,10 @@ def comparison(
     compared = compare({number: found.found for number, found in read.items()}, by)
     unit = measured.unit
     drawn = charts(compared, unit)
+    ran = {
+        one.row.id: Ran.of(one.plan_sha256, one.provenance, one.calibration.delay_floor_us if one.calibration else None)
+        for one in campaigns
+    }
     return page(
         request,
         "compare.html.j2",
@@ -65,6 +70,7 @@ def comparison(
         subject=subject,
         compared=compared,
         charts=drawn,
+        disagreements=disagreements(compared, ran),
         partial=any(sum(cell is not None for cell in row.cells) == 1 for row in compared.rows)
         and any(len(one.series) > 1 for one in drawn),
         left_out={number: found.left_out for number, found in read.items() if found.left_out},

@@ -13,7 +13,11 @@ from rackproof.model.service import Role, TestbedState
 from rackproof.store import Store
 from rackproof.store import cron as crons
 from rackproof.store.browse_rows import CampaignFilter
+from rackproof.store.inventories import InventoryRecord
 from rackproof.store.queue import Place
+from rackproof.store.testbeds import TestbedRecord
+from testplans.needs import fits
+from web.cabling import drawing, speed
 from web.cronwords import in_words
 from web.lane import lane
 from web.rendering import page
@@ -47,7 +51,8 @@ def one(request: Request, store: TheStore, name: Name, before: Before = None) ->
         found = store.testbeds.get(name)
         checks = store.browse.campaigns(CampaignFilter(testbed=name, owner=CHECKS), place=before, limit=HISTORY + 1)
         past = store.reservations.list(name, past=True)[:5]
-        values = _now(store, name)
+        inventory = store.inventories.find(name)
+        values = _now(store, found)
     return page(
         request,
         "testbed.html.j2",
@@ -60,6 +65,9 @@ def one(request: Request, store: TheStore, name: Name, before: Before = None) ->
         golden_due=_due(found.golden_cron, found.golden_zone),
         past=past,
         offline=TestbedState.OFFLINE,
+        inventory=inventory,
+        offline_names={device.device for device in values["offline_devices"]},
+        **(_parts(inventory) if inventory is not None else {}),
         **values,
     )
 
@@ -67,7 +75,8 @@ def one(request: Request, store: TheStore, name: Name, before: Before = None) ->
 @router.get("/testbeds/{name}/now")
 def now(request: Request, store: TheStore, name: Name) -> Response:
     """Who has it, who waits, who keeps it: what changes by itself."""
-    return page(request, "part_testbed.html.j2", testbed=store.testbeds.get(name), offline=TestbedState.OFFLINE, **_now(store, name))
+    found = store.testbeds.get(name)
+    return page(request, "part_testbed.html.j2", testbed=found, offline=TestbedState.OFFLINE, **_now(store, found))
 
 
 def _all(store: Store) -> dict[str, Any]:
@@ -76,6 +85,7 @@ def _all(store: Store) -> dict[str, Any]:
         found = store.testbeds.list()
         checks = store.browse.several([bed.golden_campaign_id for bed in found if bed.golden_campaign_id is not None])
         workers = store.workers.list()
+        offline = {bed.name: store.devices.of(bed.name, bed.resources) for bed in found}
     latest = {check.id: check for check in checks}
     return {
         "testbeds": found,
@@ -83,15 +93,27 @@ def _all(store: Store) -> dict[str, Any]:
         "waiting": {bed.name: [place for place in places if place.testbed == bed.name and place.position > 0] for bed in found},
         "checks": {bed.name: latest.get(bed.golden_campaign_id or 0) for bed in found},
         "workers": workers,
+        "offline_devices": offline,
     }
 
 
-def _now(store: Store, name: str) -> dict[str, Any]:
-    places: list[Place] = store.queue.forecast(name)
+def _parts(record: InventoryRecord) -> dict[str, Any]:
+    """What a testbed of real parts is made of."""
+    return {
+        "cabling": drawing(record.inventory),
+        "fits": fits(record.inventory),
+        "speed": speed,
+        "checked_items": (record.check or {}).get("items", ()),
+    }
+
+
+def _now(store: Store, bed: TestbedRecord) -> dict[str, Any]:
+    places: list[Place] = store.queue.forecast(bed.name)
     moment = datetime.now(UTC)
     return {
         "places": places,
-        "reservations": store.reservations.list(name),
+        "reservations": store.reservations.list(bed.name),
+        "offline_devices": store.devices.of(bed.name, bed.resources),
         "lane": lane(places, moment, LANE),
         "lane_hours": int(LANE.total_seconds() // 3600),
     }

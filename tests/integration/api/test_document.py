@@ -17,11 +17,13 @@ from schemathesis.core.failures import Failure
 from schemathesis.core.result import Ok
 from schemathesis.schemas import APIOperation
 
+from rackproof.inventory import parse_inventory
 from rackproof.model.account import scopes_of
 from rackproof.model.service import Role
 from rackproof.store import Store
 from tests.integration.accounts.serving import PASSWORD
 from tests.integration.api.seeds import PLAN, Seeds
+from tests.inventories import LAB
 
 #: Read before the settings of the machine are hidden from tests.
 LONG = bool(os.environ.get("RACKPROOF_LONG"))
@@ -55,6 +57,8 @@ def operations(served: str, seeds: Seeds, store: Store, monkeypatch: pytest.Monk
     now = datetime.now(UTC)
     store.reservations.reserve(testbed="bench", user_id=None, owner="ada", starts=now + timedelta(days=1), ends=now + timedelta(days=2))
     store.workers.register("lab-1", ["bench"], timeout_s=3600)
+    store.inventories.put(parse_inventory(LAB.encode(), "lab1")[1], LAB, by="ada")
+    store.devices.offline("lab1", "switch-1", "it could not be restored")
     schema = schemathesis.openapi.from_url(f"{served}/api/v1/openapi.json")
     return [result.ok() for result in schema.get_all_operations() if isinstance(result, Ok)]
 
@@ -82,7 +86,9 @@ def test_every_route_answers_as_documented(
         "report": [seeds.report],
         "form": ["pdf", "html", "json"],
         "kind": ["switch-qos"],
-        "testbed": ["bench"],
+        "testbed": ["bench", "lab1"],
+        "inventory": ["lab1"],
+        "device": ["switch-1"],
         "worker": ["lab-1"],
     }
     assert len(operations) > 60

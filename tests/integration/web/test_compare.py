@@ -55,3 +55,23 @@ def test_nothing_chosen_offers_the_newest(quiet: Client, quiet_site: Site) -> No
     assert viewer.get("/compare?campaign=999999").status_code == 404
     assert viewer.get("/compare?campaign=x").status_code == 422
     assert quiet(None).get("/compare").status_code == 303
+
+
+def test_two_generators_that_ran_one_plan_are_held_against_each_other(client: Client, site: Site) -> None:
+    before, after = site.seeds.nights[-2:]
+    address = f"/compare?campaign={before}&campaign={after}&name=throughput&of=queue"
+    assert "Tester disagreement" not in client(Role.VIEWER).get(address).text
+    for campaign, generator in ((before, "here: native engine"), (after, "trex-1: TRex 3.08, STL")):
+        facts = {"Testbed": {"generator": generator}, "dut": {"name in the rack": "sw-1"}}
+        site.store.set_provenance(campaign, facts)
+    page = client(Role.VIEWER).get(address).text
+    assert (
+        f"Campaigns {before} and {after} ran the same plan on the same devices (sw-1) with two generators: here: native engine; "
+        "and trex-1: TRex 3.08, STL."
+    ) in page
+    # Of what the two nights measured, the last one's new kernel wastes a tenth of the link.
+    told = re.search(r"At (\d+) of 16 points the interval of their difference leaves zero out; chance alone would do so at about 0.8", page)
+    assert told is not None
+    assert int(told[1]) >= 10
+    assert f'<th scope="col" class="num">{after} less {before} [Mbit/s]</th>' in page
+    assert "Delays contain each generator" in client(Role.VIEWER).get(address.replace("throughput", "delay.mean")).text

@@ -5,7 +5,7 @@ import os
 
 import numpy as np
 
-from orchestrator.generators.native import Outcome
+from orchestrator.generators.native.run import Outcome
 from rackproof.model.traffic import RECORD_DTYPE, Capture, Samples, Sent
 
 

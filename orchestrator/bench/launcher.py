@@ -1,8 +1,9 @@
 """Runs one program of a host, and ends whatever it started: `python -I -S launcher.py NETNS CONTROL REPORT PROGRAM ARGUMENT...`.
 
-NETNS, CONTROL and REPORT are file descriptors. This process enters the network namespace (that alone: mounts stay as they are) and makes a
-PID namespace. The first process in there starts the program in a session of its own, keeps its standard input open and the end of its
-output. A byte on CONTROL stops the program; when CONTROL closes, or its parent ends, everything in the PID namespace is killed.
+NETNS, CONTROL and REPORT are file descriptors. This process enters the network namespace (that alone: mounts stay as they are; NETNS -1:
+it stays in its own) and makes a PID namespace. The first process in there starts the program in a session of its own, keeps its standard
+input open and the end of its output. A byte on CONTROL stops the program; when CONTROL closes, or its parent ends, everything in the PID
+namespace is killed.
 
 REPORT gets two lines of JSON: {"refused": why it did not start, or null}, and how it ended (rackproof.model.program.Ended).
 Standard library alone: it is run without the project on its path.
@@ -35,9 +36,10 @@ def main() -> None:
     """Enter the namespaces and wait for the end of the process that rules there."""
     netns, control, report = map(int, sys.argv[1:4])
     _checked(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
-    _checked(_libc.setns(netns, CLONE_NEWNET))
+    if netns >= 0:
+        _checked(_libc.setns(netns, CLONE_NEWNET))
+        os.close(netns)
     _checked(_libc.unshare(CLONE_NEWPID))
-    os.close(netns)
     first = os.fork()
     if first == 0:
         _checked(_libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))

@@ -23,7 +23,7 @@ def main() -> None:
     channel = Channel(socket.socket(fileno=int(sys.argv[1])))
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the campaign's process decides, and closes the channel
-    _claim_processors()
+    claim_processors()
     try:
         rights = acquire()
     except Forbidden as error:
@@ -39,7 +39,7 @@ def main() -> None:
         return
     channel.send(("ready", rights))
     try:
-        _serve(channel, services)
+        serve(channel, services)
     except Closed:
         pass
     finally:
@@ -47,13 +47,15 @@ def main() -> None:
         os._exit(0)
 
 
-def _claim_processors() -> None:
+def claim_processors() -> None:
+    """Ask for the engine's threads what the system grants."""
     # Where the kernel groups tasks by session (autogroup), niceness counts within the session only: the session needs its own.
     with suppress(OSError):
         Path("/proc/self/autogroup").write_text(str(NICE))
 
 
-def _serve(channel: Channel, services: Any) -> None:
+def serve(channel: Channel, services: Any) -> None:
+    """Do what is asked, a method of services by name, until the other end is gone (Closed)."""
     while True:
         (name, arguments), _ = channel.receive()
         method: Callable[..., Any] = getattr(services, name)

@@ -25,6 +25,7 @@ class BenchHost:
         self._bench = bench
         self.name = spec.name
         self.address = spec.address.partition("/")[0]
+        self.port = spec.port
 
     def start(self, command: Command) -> Program:
         return self._start(command)

@@ -8,7 +8,7 @@ from orchestrator.bench.devices import BenchDevice, Tapped, models
 from orchestrator.bench.hosts import Hosts
 from orchestrator.bench.namespaces import Namespace
 from orchestrator.bench.probes import Probe, probe_all
-from orchestrator.generators.native import NativeRun, Outcome
+from orchestrator.generators.native.run import NativeRun, Outcome
 from rackproof.errors import BenchError, DeviceError, GeneratorError
 from rackproof.model.functions import DeviceFunction
 from rackproof.model.program import Command, Ended

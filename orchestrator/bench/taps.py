@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orchestrator.bench.captures import capture_of
-from orchestrator.generators.native import Outcome
+from orchestrator.generators.native.run import Outcome
 from rackproof.errors import GeneratorError
 from rackproof.model.traffic import Capture
 from rackproof.ports import Run

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Protocol, runtime_checkable
 
 from orchestrator.bench.namespaces import Namespace
-from orchestrator.generators.native import Outcome
+from orchestrator.generators.native.run import Outcome
 from rackproof.model.functions import DeviceFunction
 from rackproof.ports import Device
 

@@ -13,7 +13,7 @@ from rackproof_native import Path, PathDirection, PathReport
 
 from orchestrator.bench.cpus import Cpus
 from orchestrator.bench.namespaces import Namespace
-from orchestrator.generators.native import Outcome
+from orchestrator.generators.native.run import Outcome
 from rackproof.errors import DeviceError, GeneratorError
 from rackproof.model.functions import DeviceFunction
 from rackproof.model.path import Direction, EmulatedPath

@@ -1,4 +1,4 @@
-"""native: the Rust engine on ports of this host, within the bench's process or on a worker with real ports."""
+"""How the Rust engine sends and receives one run of traffic, on ports of a network namespace."""
 
 import os
 import socket
@@ -37,17 +37,18 @@ class Outcome:
 
 
 class NativeRun:
-    """Traffic under way; collect() must be called once, whatever happened."""
+    """Traffic under way on ports of the namespace (None: of this thread's own); collect() must be called once, whatever happened."""
 
-    def __init__(self, namespace: Namespace, traffic: Traffic) -> None:
+    def __init__(self, namespace: Namespace | None, traffic: Traffic) -> None:
         self._traffic = traffic
         tx_ports = sorted({stream.tx_port for stream in traffic.streams})
         rx_ports = sorted({stream.rx_port for stream in traffic.streams})
         cpus = Cpus.of_process()
+        fd = None if namespace is None else namespace.fd
         try:
             _announce(namespace, traffic)
             self._receiver = engine.Receiver(
-                ports=[engine.Port(port, namespace.fd) for port in rx_ports],
+                ports=[engine.Port(port, fd) for port in rx_ports],
                 campaign=traffic.campaign,
                 trial=traffic.trial,
                 capacity=_capacity(traffic),
@@ -56,7 +57,7 @@ class NativeRun:
             )
             self._receiver.start()
             self._sender = engine.Sender(
-                ports=[engine.Port(port, namespace.fd) for port in tx_ports],
+                ports=[engine.Port(port, fd) for port in tx_ports],
                 streams=[_stream(stream, tx_ports) for stream in traffic.streams],
                 campaign=traffic.campaign,
                 trial=traffic.trial,
@@ -126,15 +127,18 @@ def _stream(stream: Stream, tx_ports: list[str]) -> engine.Stream:
     )
 
 
-def _announce(namespace: Namespace, traffic: Traffic) -> None:
+def _announce(namespace: Namespace | None, traffic: Traffic) -> None:
     """Send a learning frame from every address that streams go to, so that a learning switch floods nothing (RFC 2544, section 23)."""
     homes = {(stream.rx_port, stream.header[:6]) for stream in traffic.streams}
     broadcast, loopback_ethertype = b"\xff" * 6, b"\x90\x00"
 
     def send() -> None:
-        for port, address in homes:
-            with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
-                sock.bind((port, 0))
-                sock.send(broadcast + address + loopback_ethertype + bytes(46))
+        # One socket for all ports: the kernel takes some 10 ms to close each.
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
+            for port, address in homes:
+                sock.sendto(broadcast + address + loopback_ethertype + bytes(46), (port, 0))
 
-    namespace.run(send)
+    if namespace is None:
+        send()
+    else:
+        namespace.run(send)

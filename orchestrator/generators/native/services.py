@@ -1,0 +1,118 @@
+"""What the native generator's process can be asked to do on the ports that it has taken."""
+
+import importlib.metadata
+import os
+import platform
+import socket
+from collections.abc import Mapping, Sequence
+
+from orchestrator.bench.privileges import setns
+from orchestrator.generators.driver import PortState
+from orchestrator.generators.native.interfaces import TakenPort, interfaces
+from orchestrator.generators.native.run import NativeRun, Outcome
+from rackproof.errors import GeneratorError
+from rackproof.model.traffic import Stream, Traffic
+
+#: Addresses, EtherType and FCS.
+_FRAMING_BYTES = 18
+_TAG_BYTES, _TAGGED = 4, b"\x81\x00"
+
+
+class PortServices:
+    """Ports are taken once; close() gives them back as they were."""
+
+    def __init__(self) -> None:
+        self._ports: dict[str, TakenPort] = {}
+        self._run: NativeRun | None = None
+
+    def take(self, ports: Sequence[str], namespace: str, take_over: bool) -> None:
+        """Take interfaces of this process's network namespace, or of the one that the path names. Raises GeneratorError."""
+        if namespace:
+            _enter(namespace)
+        _may_send()
+        there = interfaces()
+        missing = [port for port in ports if port not in there]
+        if missing:
+            raise GeneratorError(f"{', '.join(missing)}: there is no such interface on this host; there are: {', '.join(there)}")
+        for port in ports:
+            self._ports[port] = TakenPort(port, take_over=take_over)
+
+    def facts(self) -> Mapping[str, str]:
+        """The engine with its version, host, and what drives each port."""
+        return {
+            "generator": f"native engine {importlib.metadata.version('rackproof-native')} on ports of a Linux host",
+            "host": socket.gethostname(),
+            "kernel": platform.release(),
+            **{f"port {name}": port.described() for name, port in self._ports.items()},
+        }
+
+    def states(self) -> tuple[PortState, ...]:
+        """The ports as they are now."""
+        return tuple(port.state() for port in self._ports.values())
+
+    def start(self, traffic: Traffic) -> None:
+        """Begin to send and listen. Raises GeneratorError."""
+        if self._run is not None:
+            raise GeneratorError("traffic is under way already")
+        used = {port for stream in traffic.streams for port in (stream.tx_port, stream.rx_port)}
+        unknown = sorted(used - self._ports.keys())
+        if unknown:
+            raise GeneratorError(f"{', '.join(unknown)}: not among the ports that were taken ({', '.join(self._ports)})")
+        down = sorted(port for port in used if not self._ports[port].state().link_up)
+        if down:
+            raise GeneratorError(f"{', '.join(down)}: the link is down; is the cable in and the other end up?")
+        for stream in traffic.streams:
+            for port in (stream.tx_port, stream.rx_port):
+                _must_fit(stream, port, self._ports[port].mtu)
+        self._run = NativeRun(None, traffic)
+
+    def stop(self) -> None:
+        """Stop sending now; collect() still gives what came."""
+        if self._run is not None:
+            self._run.stop()
+
+    def collect(self) -> Outcome:
+        """What the traffic gave, after its last frame and the drain. Raises GeneratorError."""
+        if self._run is None:
+            raise GeneratorError("no traffic is under way")
+        run, self._run = self._run, None
+        return run.collect()
+
+    def close(self) -> None:
+        """Stop traffic and give every port back as it was."""
+        self.stop()
+        for port in self._ports.values():
+            port.close()
+        self._ports.clear()
+
+
+def _must_fit(stream: Stream, port: str, mtu: int) -> None:
+    """Raise GeneratorError where the stream's longest frame is too long for a port; one VLAN tag is not counted, as the kernel does."""
+    longest = max(size.frame_bytes for size in stream.frame_sizes)
+    needed = longest - _FRAMING_BYTES - (_TAG_BYTES if stream.header[12:14] == _TAGGED else 0)
+    if needed > mtu:
+        raise GeneratorError(
+            f"{port}: frames of {longest} bytes (stream {stream.id}) need an MTU of {needed}, and it has {mtu}: "
+            f"`ip link set {port} mtu {needed}`"
+        )
+
+
+def _enter(namespace: str) -> None:
+    try:
+        fd = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            setns(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise GeneratorError(f"the network namespace {namespace} cannot be entered: {error.strerror}") from error
+
+
+def _may_send() -> None:
+    try:
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close()
+    except PermissionError:
+        raise GeneratorError(
+            "this process may not send raw frames: it lacks the capability CAP_NET_RAW (and needs CAP_NET_ADMIN to set up ports). Run the "
+            "worker as root, or give its service `AmbientCapabilities=CAP_NET_RAW CAP_NET_ADMIN`"
+        ) from None

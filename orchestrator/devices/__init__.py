@@ -1,0 +1,1 @@
+"""Devices that Ansible configures: one folder of playbooks/ a platform."""

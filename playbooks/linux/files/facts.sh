@@ -1,0 +1,9 @@
+# Prints what this machine is: NAME=TEXT, one a line.
+. /etc/os-release && echo "system=$PRETTY_NAME"
+echo "kernel=$(uname -r)"
+echo "machine=$(uname -m)"
+echo "host name=$(uname -n)"
+echo "iproute2=$(tc -V | sed 's/.*iproute2-\([^, ]*\).*/\1/')"
+[ -r /sys/class/dmi/id/product_name ] && echo "model=$(cat /sys/class/dmi/id/product_name)"
+echo "ports up=$(ip -o link show | sed -n 's/^[0-9]*: \([^:@]*\).*LOWER_UP.*/\1/p' | grep -v '^lo$' | tr '\n' ' ')"
+echo "clock=$(date -u +%Y-%m-%dT%H:%M:%SZ)"

@@ -110,7 +110,8 @@ test-native: setup ## the engine's own tests
 # Tests that measure nothing, and may run beside others.
 SHARED := tests/unit tests/integration/api tests/integration/accounts tests/integration/web
 
-KEPT := tests/integration/client tests/integration/nights tests/integration/pantheon tests/integration/store
+KEPT := tests/integration/client tests/integration/nights tests/integration/pantheon tests/integration/store tests/integration/inventories \
+	tests/integration/devices tests/integration/playbooks tests/contract/trex
 
 # An engineer's day measures on the bench; the other tests of the pages do not.
 DAY := tests/browser/test_day.py

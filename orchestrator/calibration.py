@@ -24,27 +24,31 @@ STREAMS = 8
 #: closer rule.
 BEHIND_MAX = 0.02
 STEPS = (0.8, 0.65, 0.5, 0.35, 0.2, 0.1)
-_HEADER = bytes.fromhex("02525000fe01 02525000fe00 88b5".replace(" ", ""))
+HEADER = bytes.fromhex("02525000fe01 02525000fe00 88b5".replace(" ", ""))
 
 
 def calibrate(testbed: Testbed, *, campaign: int, frame_bytes: int = 512, seed: int = 1) -> Calibration:
     """Calibrate the testbed's generator with frames of one size. Raises LabError; GeneratorError where no rate is honest."""
     with testbed.assemble(LOOPBACK) as rig:
-        generator = rig.generator
-        slow = _run(generator, campaign, seed, frame_bytes, SLOW_FPS, SLOW_S, Arrivals.CONSTANT)
-        delay_us = (slow.samples.rx_ns - slow.samples.tx_ns) / 1e3
-        if len(delay_us) < 100:
-            expected = SLOW_FPS * SLOW_S
-            raise GeneratorError(f"calibration: expected about {expected:.0f} frames on the loopback, found {len(delay_us)}")
-        floor, p99 = np.percentile(delay_us, [50, 99])
-        gaps_us = np.diff(slow.samples.tx_ns) / 1e3
-        ceiling = _run(generator, campaign, seed, frame_bytes, 0.0, FAST_S, Arrivals.FLAT_OUT)
-        ceiling_fps = sum(sent.frames for sent in ceiling.sent.values()) / FAST_S
-        honest = 0.0
-        for tried, step in enumerate(STEPS, start=1):
-            if _honest(_run(generator, campaign, seed + tried, frame_bytes, ceiling_fps * step, FAST_S, Arrivals.POISSON)):
-                honest = ceiling_fps * step
-                break
+        return calibrated(rig.generator, campaign=campaign, frame_bytes=frame_bytes, seed=seed)
+
+
+def calibrated(generator: Generator, *, campaign: int, frame_bytes: int = 512, seed: int = 1) -> Calibration:
+    """Calibrate a generator that keeps every frame; its ports cal0 and cal1 are the loopback. Raises GeneratorError."""
+    slow = _run(generator, campaign, seed, frame_bytes, SLOW_FPS, SLOW_S, Arrivals.CONSTANT)
+    delay_us = (slow.samples.rx_ns - slow.samples.tx_ns) / 1e3
+    if len(delay_us) < 100:
+        expected = SLOW_FPS * SLOW_S
+        raise GeneratorError(f"calibration: expected about {expected:.0f} frames on the loopback, found {len(delay_us)}")
+    floor, p99 = np.percentile(delay_us, [50, 99])
+    gaps_us = np.diff(slow.samples.tx_ns) / 1e3
+    ceiling = _run(generator, campaign, seed, frame_bytes, 0.0, FAST_S, Arrivals.FLAT_OUT)
+    ceiling_fps = sum(sent.frames for sent in ceiling.sent.values()) / FAST_S
+    honest = 0.0
+    for tried, step in enumerate(STEPS, start=1):
+        if _honest(_run(generator, campaign, seed + tried, frame_bytes, ceiling_fps * step, FAST_S, Arrivals.POISSON)):
+            honest = ceiling_fps * step
+            break
     if honest == 0.0:
         raise GeneratorError(
             f"calibration: no rate from {ceiling_fps * STEPS[0]:.0f} down to {ceiling_fps * STEPS[-1]:.0f} frames/s was sent as "
@@ -77,7 +81,7 @@ def _run(
             id=number,
             tx_port="cal0",
             rx_port="cal1",
-            header=_HEADER,
+            header=HEADER,
             frame_sizes=(FrameSize(frame_bytes=frame_bytes),),
             rate_fps=rate_fps / count,
             arrivals=arrivals,

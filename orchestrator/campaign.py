@@ -1,15 +1,17 @@
 """A campaign from its first trial to its verdict: everything finished is stored before the next thing begins."""
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import structlog
 
 from orchestrator.interruption import Cause, Interruption
+from orchestrator.patience import Patience
 from orchestrator.provenance import provenance
 from orchestrator.standing import Standing, groups
 from rackproof.errors import LabError, LeaseLost, Stopped, StoreAway, StoreError, TrialTimeout
@@ -27,10 +29,10 @@ from testplans.verdict import campaign_verdict
 
 #: How often a trial is measured until it is valid; a shared host can disturb one. Every attempt is an event, and the count is reported.
 ATTEMPTS = 6
-#: Between two attempts to reach a database that is away [s].
-AGAIN_S = 0.25
 
-T = TypeVar("T")
+#: The topic of provenance that says how devices were left.
+LEFT = "Devices afterwards"
+
 log = structlog.get_logger()
 
 
@@ -51,6 +53,7 @@ class Session:
         self._testbed = testbed
         self._listener = listener
         self._interruption = interruption
+        self._patiently = Patience(interruption)
         self._worker = worker
         self._plan: Any = None
         self._trials: dict[int, Trial] = {}
@@ -74,13 +77,14 @@ class Session:
 
     def begin(self) -> None:
         """See that the testbed can do it and is as it should be, and write down what there is. Raises LabError, Stopped."""
-        record = self.patiently(lambda: self._store.campaign(self._id))
+        record = self._patiently(lambda: self._store.campaign(self._id))
         self._plan = plan = self._kind.plan_model.model_validate(record.plan)
         self._trials = {each.trial.index: each.trial for each in record.trials}
         self._done = {each.trial.index for each in record.trials if each.result is not None}
         self._facts, self._calibration = dict(record.provenance), record.calibration
         found = groups(list(self._trials.values()), lambda trial: self._kind.setup(plan, trial))
         self._standing = Standing(session=self, testbed=self._testbed, groups=found, configurations=record.configurations)
+        self._testbed.begin(self._id, self._heard_of)
         todo = [trial for index, trial in self._trials.items() if index not in self._done]
         refusals = {
             text: None for group in found if group.trials & {trial.index for trial in todo} for text in self._objections(group.setup)
@@ -91,10 +95,10 @@ class Session:
         if record.calibration is None:
             if not self._lease.cancel:
                 self._facts |= {**provenance(self._testbed), **self._kind.provenance(plan)}
-                self.patiently(lambda: self._store.set_provenance(self._id, self._facts))
+                self._patiently(lambda: self._store.set_provenance(self._id, self._facts))
             self.tell(EventKind.CAMPAIGN_STARTED, record.name, worker=self._worker, **left)
         else:
-            self.patiently(lambda: self._store.mark_resumed(self._id))
+            self._patiently(lambda: self._store.mark_resumed(self._id))
             self.tell(EventKind.CAMPAIGN_RESUMED, record.name, why=self._lease.why, worker=self._worker, **left)
             self._standing.check_what_was_left()
         if self._lease.cancel:
@@ -128,13 +132,13 @@ class Session:
     def conclude(self) -> str:
         """Judge, and store the end; the verdict."""
         self.close()
-        record = self.patiently(lambda: self._store.campaign(self._id))
+        record = self._patiently(lambda: self._store.campaign(self._id))
         if record.state is CampaignState.DONE:
             return str(record.verdict)
         findings = self._kind.conclude(record)
         verdict, reason = campaign_verdict(findings, record.trials, self._kind.expectation(self._plan))
         told = self._told(EventKind.CAMPAIGN_ENDED, reason, verdict=verdict.value)
-        self._once(lambda: self._store.finish(self._id, CampaignState.DONE, verdict, reason, findings, told))
+        self._patiently.once(lambda: self._store.finish(self._id, CampaignState.DONE, verdict, reason, findings, told), self._has_ended)
         self._heard(EventKind.CAMPAIGN_ENDED, reason, verdict=verdict.value)
         return verdict.value
 
@@ -142,47 +146,33 @@ class Session:
         """Store an end before its time."""
         told = self._told(EventKind.CAMPAIGN_ENDED, reason, verdict=verdict.value)
         with self._interruption.shielded():
-            self._once(lambda: self._store.finish(self._id, state, verdict, reason, (), told))
+            self._patiently.once(lambda: self._store.finish(self._id, state, verdict, reason, (), told), self._has_ended)
         self._heard(EventKind.CAMPAIGN_ENDED, reason, verdict=verdict.value)
 
     # --- what they share ---
-
-    def patiently(self, do: Callable[[], T]) -> T:
-        """Do something with the store, again and again while the database is away, as long as the lease can still be ours."""
-        away = False
-        while True:
-            try:
-                done = do()
-            except StoreAway as error:
-                if self._interruption.cause in (Cause.STOP, Cause.LOST):
-                    raise
-                if not away:
-                    log.warning("the database is away; trying again", error=str(error))
-                away = True
-                self._interruption.wait(AGAIN_S)
-            else:
-                if away:
-                    log.info("the database is back")
-                return done
 
     def configured(self, texts: Mapping[str, str | None], facts: Mapping[str, Mapping[str, str]], words: str) -> None:
         """Write down that devices are configured."""
         new = {name: found for name, found in facts.items() if self._facts.get(name) != found}
         self._facts |= new
         told = self._told(EventKind.DEVICE_CONFIGURED, words)
-        self.patiently(lambda: self._store.set_configurations(self._id, texts, told))
+        self._patiently(lambda: self._store.set_configurations(self._id, texts, told))
         if new:
-            self.patiently(lambda: self._store.set_provenance(self._id, self._facts))
+            self._patiently(lambda: self._store.set_provenance(self._id, self._facts))
         self._heard(EventKind.DEVICE_CONFIGURED, words)
 
-    def restored(self, texts: Mapping[str, str | None]) -> None:
-        """Write down how devices are after they were restored."""
-        self.patiently(lambda: self._store.set_configurations(self._id, texts))
+    def restored(self, texts: Mapping[str, str | None], left: Mapping[str, str]) -> None:
+        """Write down how devices are after they were restored. left: in words, by device."""
+        self._patiently(lambda: self._store.set_configurations(self._id, texts))
+        before = self._facts.get(LEFT, {})
+        if {**before, **left} != before:
+            self._facts |= {LEFT: {**before, **left}}
+            self._patiently(lambda: self._store.set_provenance(self._id, self._facts))
 
     def tell(self, kind: EventKind, text: str, **data: float | int | str) -> None:
         """Store an event, and tell whoever listens here."""
         told = self._told(kind, text, **data)
-        self.patiently(lambda: self._store.add_event(self._id, told[0].value, told[1]))
+        self._patiently(lambda: self._store.add_event(self._id, told[0].value, told[1]))
         self._heard(kind, text, **data)
 
     @property
@@ -193,11 +183,22 @@ class Session:
     def _objections(self, setup: Any) -> tuple[str, ...]:
         return self._testbed.objections(setup)
 
+    def _heard_of(self, text: str) -> None:
+        """What the testbed says is done to its devices. Devices come first: nothing waits here for a database that is away."""
+        told = self._told(EventKind.TESTBED_TOLD, text)
+        try:
+            self._store.add_event(self._id, told[0].value, told[1])
+        except StoreError as error:
+            log.warning("what was done to a device could not be stored", text=text, error=str(error))
+        self._heard(EventKind.TESTBED_TOLD, text)
+
     def _calibrate(self) -> None:
         # A resumed campaign calibrates anew: the host may not be what it was.
         self._calibration = calibration = self._testbed.calibrate(self._id)
-        self.patiently(lambda: self._store.set_calibration(self._id, calibration))
-        words = f"delay floor {calibration.delay_floor_us:.1f} us, {calibration.honest_fps / 1e3:.0f} kpps honest"
+        self._patiently(lambda: self._store.set_calibration(self._id, calibration))
+        unknown = math.isnan(calibration.delay_floor_us)
+        floor = "the delay floor was not measured" if unknown else f"delay floor {calibration.delay_floor_us:.1f} us"
+        words = f"{floor}, {calibration.honest_fps / 1e3:.0f} kpps honest" if calibration.honest_fps else floor
         self.tell(EventKind.CALIBRATED, words)
 
     def _run_trial(self, trial: Trial, rig: Rig) -> str:
@@ -205,7 +206,7 @@ class Session:
         assert self._standing is not None
         assert self._calibration is not None
         started = self._told(EventKind.TRIAL_STARTED, trial.label, trial=trial.index, seconds=trial.duration_s)
-        self.patiently(lambda: self._store.start_trial(self._id, trial.index, started))
+        self._patiently(lambda: self._store.start_trial(self._id, trial.index, started))
         self._heard(EventKind.TRIAL_STARTED, trial.label, trial=trial.index, seconds=trial.duration_s)
         begun = time.monotonic()
         for attempt in range(1, ATTEMPTS + 1):
@@ -235,31 +236,13 @@ class Session:
         words = result.reason or trial.label
         data: dict[str, float | int | str] = {"trial": trial.index, "verdict": result.verdict.value, "seconds": round(seconds, 3)}
         told = self._told(EventKind.TRIAL_ENDED, words, **data)
-        self._once(
+        self._patiently.once(
             lambda: self._store.save_result(self._id, trial.index, result, samples, told),
             lambda: self._store.verdict(self._id, trial.index) is not None,
         )
         self._done.add(trial.index)
         self._heard(EventKind.TRIAL_ENDED, words, **data)
         return result.verdict.value
-
-    def _once(self, write: Callable[[], None], was_written: Callable[[], bool] | None = None) -> None:
-        """Write what may be written once only: where the database went away in the middle, it may have kept it all the same."""
-        tries = 0
-
-        def attempt() -> None:
-            nonlocal tries
-            tries += 1
-            try:
-                write()
-            except StoreAway:
-                raise
-            except StoreError:
-                # Only this process may write as long as the fence is ours; an end takes the lease with it.
-                if tries == 1 or not (was_written or self._has_ended)():
-                    raise
-
-        self.patiently(attempt)
 
     def _has_ended(self) -> bool:
         return self._store.campaign(self._id).state in (CampaignState.DONE, CampaignState.FAILED, CampaignState.ABORTED)

@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator.campaign import Abandoned, Session, run
 from orchestrator.interruption import Cause, Interruption
 from orchestrator.service.heartbeat import Heartbeat
-from orchestrator.testbeds import opened
+from orchestrator.testbeds import driver_of, opened
 from rackproof.errors import StoreError
 from rackproof.model.campaign import CampaignRecord, CampaignState
 from rackproof.model.event import Listener
@@ -65,6 +65,7 @@ class Local:
 def local(settings: Settings, store: Store, name: str, driver: str) -> Iterator[Local]:
     """Be a worker of a testbed for as long as this lasts. Raises NotFound for a driver that is not there, StoreError."""
     interruption = Interruption()
+    driver = driver_of(name, driver, store)
     heartbeat = Heartbeat(
         store=store,
         name=f"{LOCAL}{socket.gethostname()}-{os.getpid()}",
@@ -75,7 +76,7 @@ def local(settings: Settings, store: Store, name: str, driver: str) -> Iterator[
         local=True,
     )
     try:
-        with opened(name, driver, interruption) as testbed, heartbeat:
+        with opened(name, driver, interruption, store) as testbed, heartbeat:
             store.testbeds.announce(name, driver, testbed.resources)
             yield Local(store=store, testbed=testbed, interruption=interruption, heartbeat=heartbeat)
     finally:

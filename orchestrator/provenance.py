@@ -25,7 +25,6 @@ def provenance(testbed: Testbed) -> Mapping[str, Mapping[str, str]]:
             "system": _system(),
             "user id": str(os.geteuid()),
             "time zone": time.strftime("%Z (%z)"),
-            "clock": "sender and receiver read the same clock; no offset to correct",
         },
         "Testbed": {"name": testbed.name, **testbed.facts()},
     }

@@ -12,6 +12,9 @@ from rackproof.model.topology import Setup
 from rackproof.model.trial import Trial
 from rackproof.ports import Rig, Testbed
 
+#: How a device was left, in words.
+AS_FOUND = "as it was found"
+
 
 class Session(Protocol):
     """What is needed of the campaign."""
@@ -23,8 +26,8 @@ class Session(Protocol):
     def configured(self, texts: Mapping[str, str | None], facts: Mapping[str, Mapping[str, str]], words: str) -> None:
         """Write down that devices are configured."""
 
-    def restored(self, texts: Mapping[str, str | None]) -> None:
-        """Write down how devices are after they were restored."""
+    def restored(self, texts: Mapping[str, str | None], left: Mapping[str, str]) -> None:
+        """Write down how devices are after they were restored. left: in words, by device."""
 
     def tell(self, kind: EventKind, text: str, **data: float | int | str) -> None:
         """Write down what happened."""
@@ -115,12 +118,23 @@ class Standing:
         for group in self._all:
             if not any(self._left(device, group) for device in group.setup.functions):
                 continue
+            texts: dict[str, str | None] = {}
+            left: dict[str, str] = {}
+            failure: LabError | None = None
             with self._testbed.assemble(group.setup.topology) as rig:
-                texts: dict[str, str | None] = {
-                    f"{name}, after {group.what}": self._checked(rig, name, group) for name in group.setup.functions
-                }
-            self._session.restored(texts)
+                for name in group.setup.functions:
+                    try:
+                        texts[f"{name}, after {group.what}"] = self._checked(rig, name, group)
+                        left[name] = AS_FOUND
+                    except StoreError:
+                        raise
+                    except LabError as error:
+                        failure = failure or error
+                        left[name] = self._given_up(rig, name, str(error))
+            self._session.restored(texts, left)
             self._recorded |= {name: text for name, text in texts.items() if text is not None}
+            if failure is not None:
+                raise failure
 
     @contextlib.contextmanager
     def _configured(self, rig: Rig, group: Group) -> Iterator[None]:
@@ -149,22 +163,31 @@ class Standing:
 
     def _restore(self, rig: Rig, group: Group, before: Mapping[str, str]) -> None:
         texts: dict[str, str | None] = {}
+        left: dict[str, str] = {}
         with self._session.interruption.shielded():
             for name, was in before.items():
                 try:
                     device = rig.device(name)
                     device.restore()
                     texts[f"{name}, after {group.what}"] = now = device.configuration()
-                    if now != was:
-                        self._warn(f"{name} is not configured as it was found; see its configurations")
+                    left[name] = (
+                        AS_FOUND if now == was else self._given_up(rig, name, f"it is not as it was found: {_difference(was, now)}")
+                    )
                 except StoreError:
                     raise
                 except LabError as error:
-                    self._warn(f"{name} could not be restored: {error}")
-            if texts:
+                    left[name] = self._given_up(rig, name, str(error))
+            if left:
                 with self._unless_lost():
-                    self._session.restored(texts)
+                    self._session.restored(texts, left)
         self._recorded |= {name: text for name, text in texts.items() if text is not None}
+
+    def _given_up(self, rig: Rig, name: str, why: str) -> str:
+        """A device that could not be brought back: nobody may use it, and it is told; how it was left, in words."""
+        self._warn(f"{name} could not be restored: {why}")
+        with self._unless_lost():
+            rig.withdraw(name, f"it could not be restored: {why}")
+        return f"could not be restored: {why}"
 
     def _left(self, device: str, group: Group) -> bool:
         return f"{device}, before {group.what}" in self._recorded and f"{device}, after {group.what}" not in self._recorded

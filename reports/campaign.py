@@ -1,5 +1,6 @@
 """The frame that every campaign's report has, whatever its kind: cover, calibration, health, provenance, configurations, plan."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -156,9 +157,13 @@ def _facts(campaign: CampaignRecord) -> Iterator[tuple[str, str]]:
         yield "Took", duration((campaign.ended - campaign.started).total_seconds())
     if campaign.calibration:
         each = campaign.calibration
-        yield "Delay floor", f"{number(each.delay_floor_us, 3)} µs"
-        yield "Time stamps", f"error p99 {number(each.timestamp_error_us_p99, 3)} µs"
-        yield "Generator", f"honest up to {count(each.honest_fps)} frames/s"
+        if math.isnan(each.delay_floor_us):
+            yield "Delay floor", "not measured"
+        else:
+            yield "Delay floor", f"{number(each.delay_floor_us, 3)} µs"
+            yield "Time stamps", f"error p99 {number(each.timestamp_error_us_p99, 3)} µs"
+        if each.honest_fps:
+            yield "Generator", f"{'honest up to' if each.frames else 'said to be good for'} {count(each.honest_fps)} frames/s"
     code, host = campaign.provenance.get("Rackproof", {}), campaign.provenance.get("Host", {})
     if code:
         yield (
@@ -182,12 +187,16 @@ def _measurement(campaign: CampaignRecord) -> Section:
         )
     else:
         each = campaign.calibration
-        blocks += [
-            Paragraph(
-                text="Before the first trial the generator was measured on a loopback. Every delay in this report contains the delay "
-                "floor; "
+        if math.isnan(each.delay_floor_us):
+            text = f"{each.detail.get('delay_floor', '')}."
+            blocks.append(Callout(tone="warning", title="Delay floor", text=text[:1].upper() + text[1:]))
+        else:
+            text = (
+                "Before the first trial the generator was measured on a loopback. Every delay in this report contains the delay floor; "
                 "none of them is known better than the error of the time stamps."
-            ),
+            )
+            blocks.append(Paragraph(text=text))
+        blocks += [
             KeyValues(
                 caption="Calibration",
                 pairs=(

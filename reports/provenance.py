@@ -21,7 +21,11 @@ def provenance(campaign: CampaignRecord) -> Section:
     return Section(
         id="provenance",
         title="Provenance",
-        blocks=(Paragraph(text="Written down before the first trial."), KeyValues(caption="Campaign", pairs=times), *topics),
+        blocks=(
+            Paragraph(text="Written down before the first trial; how devices were left, after they were restored."),
+            KeyValues(caption="Campaign", pairs=times),
+            *topics,
+        ),
     )
 
 

@@ -53,7 +53,7 @@ class Assignment:
         try:
             from testplans.registry import kind
 
-            with opened(lease.testbed, self._driver, self.interruption) as testbed:
+            with opened(lease.testbed, self._driver, self.interruption, self._store) as testbed:
                 session = Session(
                     lease=lease,
                     kind=kind(self._kind()),

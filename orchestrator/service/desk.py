@@ -171,7 +171,7 @@ class Desk:
         record = self._store.testbeds.get(job.testbed or submitted.plan.testbed)
         interruption = Interruption()
         try:
-            with opened(record.name, record.driver, interruption) as driver:
+            with opened(record.name, record.driver, interruption, self._store) as driver:
                 foreseen = rehearse(submitted.kind, submitted.plan, PublishedTestbed(record, driver))
         finally:
             interruption.close()

@@ -26,26 +26,27 @@ AGAIN_S = 30.0
 ASKED_BY = "asked by"
 
 
-def check(testbeds: Mapping[str, str]) -> None:
+def check(store: Store, testbeds: Mapping[str, str]) -> None:
     """Raise NotFound where a driver is not there."""
     for name, driver in testbeds.items():
-        with _opened(name, driver):
+        with _opened(store, name, driver):
             pass
 
 
 def announce(store: Store, name: str, driver: str) -> None:
     """Write down the testbed; nothing of it is opened."""
-    with _opened(name, driver) as testbed:
+    with _opened(store, name, driver) as testbed:
         store.testbeds.announce(name, driver, testbed.resources)
 
 
 class Prober:
-    """A thread that asks each testbed once for its limits, if they are not known."""
+    """A thread that asks each testbed for its limits where they are not known, and again when its inventory has changed."""
 
     def __init__(self, store: Store, worker: str, testbeds: Mapping[str, str]) -> None:
         self._store = store
         self._worker = worker
-        self._left = dict(testbeds)
+        self._testbeds = dict(testbeds)
+        self._asked: dict[str, int] = {}
         self._interruption = Interruption()
         self._thread = threading.Thread(target=self._run, name="prober", daemon=True)
 
@@ -60,17 +61,24 @@ class Prober:
 
     def _run(self) -> None:
         with contextlib.suppress(Stopped):
-            while self._left:
-                for name, driver in list(self._left.items()):
-                    try:
-                        self._ask(name, driver)
-                    except (Conflict, StoreError):
-                        continue  # somebody uses it, or the database is away: later
-                    except RackproofError as error:
-                        log.error("a testbed could not be asked for its limits", testbed=name, error=str(error))
-                    del self._left[name]
-                if self._left:
-                    self._interruption.wait(AGAIN_S)
+            while True:
+                for name, driver in self._testbeds.items():
+                    with contextlib.suppress(Conflict, StoreError):  # somebody uses it, or the database is away: later
+                        self._ask_once(name, driver)
+                self._interruption.wait(AGAIN_S)
+
+    def _ask_once(self, name: str, driver: str) -> None:
+        inventory = self._store.inventories.find(name)
+        revision = inventory.revision if inventory is not None else 0
+        if self._asked.get(name) == revision:
+            return
+        try:
+            self._ask(name, driver)
+        except (Conflict, StoreError):
+            raise
+        except RackproofError as error:
+            log.error("a testbed could not be asked for its limits", testbed=name, error=str(error))
+        self._asked[name] = revision
 
     def _ask(self, name: str, driver: str) -> None:
         asked_by = f"{rackproof.__version__} on {life.this_host()}"
@@ -83,7 +91,7 @@ class Prober:
         try:
             if self._store.reservations.get(kept).granted is None:
                 raise Conflict(f"testbed {name} is in use")
-            with opened(name, driver, self._interruption) as testbed:
+            with opened(name, driver, self._interruption, self._store) as testbed:
                 limits, facts = testbed.limits(), testbed.facts()
             self._store.testbeds.announce(name, driver, testbed.resources, plain(limits), {**facts, ASKED_BY: asked_by})
         finally:
@@ -98,10 +106,10 @@ def plain(limits: Limits) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _opened(name: str, driver: str) -> Iterator[Testbed]:
+def _opened(store: Store, name: str, driver: str) -> Iterator[Testbed]:
     interruption = Interruption()
     try:
-        with opened(name, driver, interruption) as testbed:
+        with opened(name, driver, interruption, store) as testbed:
             yield testbed
     finally:
         interruption.close()

@@ -1,6 +1,6 @@
 """What can a testbed carry, as its worker published it? For a rehearsal, which must not touch a testbed that may be measuring."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 
 from rackproof.errors import LabError
@@ -38,6 +38,9 @@ class PublishedTestbed:
 
     def facts(self) -> Mapping[str, str]:
         return {name: str(value) for name, value in self._record.facts.items()}
+
+    def begin(self, campaign: int, heard: Callable[[str], None]) -> None:  # noqa: ARG002 - nobody hears of a rehearsal
+        raise LabError(f"testbed {self.name}: a rehearsal begins no campaign ({campaign})")
 
     def calibrate(self, campaign: int) -> Calibration:
         raise LabError(f"testbed {self.name}: a rehearsal cannot calibrate (campaign {campaign})")

@@ -14,6 +14,7 @@ from orchestrator.service.durable import Durable
 from orchestrator.service.duties import Rounds, duties
 from orchestrator.service.duty import About
 from orchestrator.service.heartbeat import Heartbeat
+from orchestrator.testbeds import driver_of
 from rackproof.errors import Conflict, StoreError
 from rackproof.settings import Settings
 from rackproof.store import Store
@@ -58,7 +59,8 @@ class Worker:
 
     def run(self) -> None:
         """Serve until stop(). Raises Conflict where a worker of that name lives, NotFound for a driver that is not there, StoreError."""
-        probing.check(self._testbeds)
+        self._testbeds = {name: driver_of(name, driver, self._store) for name, driver in self._testbeds.items()}
+        probing.check(self._store, self._testbeds)
         with self._listener, self._heartbeat:
             for name, driver in self._testbeds.items():
                 probing.announce(self._store, name, driver)

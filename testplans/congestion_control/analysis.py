@@ -21,9 +21,12 @@ _END = re.compile(r"flow\.\d+\.end_ns")
 
 
 def analyse(plan: CongestionControlPlan, trial: Trial, observation: Observation, calibration: Calibration) -> TrialResult:  # noqa: ARG001
-    """Measurements of one trial of a plan. The path keeps its schedule in virtual time: the calibration's floor is in no delay."""
-    forward = plan.path.forward
-    known = forward.elsewhere is None
+    """Measurements of one trial of a plan. An emulated path keeps its schedule in virtual time: the calibration's floor is in no delay.
+
+    Between real hosts the capacity is the link speed of the inventory, and the floor the least delay seen.
+    """
+    forward = plan.path.known
+    link_mbps = observation.capture.health.get("link_speed_mbps")
     verified = {flow: registry.scheme(name).verify for flow, name in enumerate(schemes_of(trial), 1)}
     return measure(
         observation,
@@ -32,9 +35,10 @@ def analyse(plan: CongestionControlPlan, trial: Trial, observation: Observation,
             runtime_share_min=plan.validity.runtime_share_min,
             algorithms={flow: verify.ss or verify.output or "" for flow, verify in verified.items() if verify is not None},
             lateness_p99_us_max=plan.validity.lateness_p99_us_max,
+            hosts=plan.path.hosts,
         ),
-        capacity_bps=forward.capacity_bps if known else None,
-        floor_ms=forward.delay_ms if known else None,
+        capacity_bps=forward.capacity_bps if forward is not None else link_mbps * 1e6 if link_mbps is not None else None,
+        floor_ms=forward.delay_ms if forward is not None else None,
     )
 
 

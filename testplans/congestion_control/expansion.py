@@ -8,11 +8,14 @@ from testplans.congestion_control.plan import CongestionControlPlan
 
 #: What a trial takes besides its runtime [s]: both sides start, end, and the analysis.
 OVERHEAD_S = 1.5
+#: Between real hosts: the same over SSH, and captures that begin, end and come here.
+OVERHEAD_BETWEEN_HOSTS_S = 6.0
 
 
 def expand(plan: CongestionControlPlan) -> tuple[Trial, ...]:
     """All trials of the plan in the order in which they run."""
     trials: list[Trial] = []
+    overhead_s = OVERHEAD_BETWEEN_HOSTS_S if plan.path.hosts else OVERHEAD_S
     shuffle = random.Random(plan.seed)  # noqa: S311 - the order of tests is no secret
     for run in range(1, plan.repetitions + 1):
         tests = list(plan.tests)
@@ -29,7 +32,7 @@ def expand(plan: CongestionControlPlan) -> tuple[Trial, ...]:
                     point=point,
                     repetition=run,
                     seed=seed_of(plan.seed, run),
-                    duration_s=plan.runtime_s + OVERHEAD_S,
+                    duration_s=plan.runtime_s + overhead_s,
                 )
             )
     return tuple(trials)

@@ -1,4 +1,4 @@
-"""The path of a plan: what each direction does to packets."""
+"""The path of a plan: what each direction does to packets, or the two hosts of a testbed that it lies between."""
 
 import functools
 import math
@@ -88,16 +88,48 @@ class DirectionPart(Part):
         )
 
 
-class PathPart(Part):
-    """An emulated path; the way back is as the way there where nothing is said of it."""
+#: A host by the name that the inventory of a testbed has for it.
+HostName = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 
-    forward: DirectionPart = Field(title="From sender to receiver")
+
+class PathPart(Part):
+    """An emulated path, whose way back is as the way there where nothing is said of it; or whatever lies between two real hosts."""
+
+    forward: DirectionPart | None = Field(default=None, title="From sender to receiver")
     backward: DirectionPart | None = Field(default=None, title="From receiver to sender", description="As forward where it is left out.")
+    hosts: tuple[HostName, ...] = Field(
+        default=(),
+        title="Real hosts",
+        description="Instead of an emulated path: the sender and the receiver, by their names in the testbed's inventory.",
+    )
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        if self.hosts:
+            faults = [
+                fault((name,), "nothing beside hosts: what is between them is not emulated", "a direction")
+                for name in ("forward", "backward")
+                if getattr(self, name) is not None
+            ]
+            if len(set(self.hosts)) != 2 or len(self.hosts) != 2:
+                faults.append(fault(("hosts",), "two hosts that differ: the sender and the receiver", ", ".join(self.hosts)))
+            if faults:
+                refuse(type(self), *faults)
+        elif self.forward is None:
+            refuse(type(self), fault((), "forward (an emulated path) or hosts (two of a testbed)", "neither"))
+        return self
+
+    @property
+    def known(self) -> DirectionPart | None:
+        """The way there, where it is emulated; None where nobody knows what it does to packets."""
+        return self.forward if self.forward is not None and self.forward.elsewhere is None else None
 
     @property
     def words(self) -> str:
         """In short: "40 Mbit/s, 20 ms, 200 kB"."""
         each = self.forward
+        if each is None:
+            return f"from {self.hosts[0]} to {self.hosts[1]}"
         if each.elsewhere is not None:
             return each.elsewhere
         parts = [f"{each.rate_mbps:g} Mbit/s" if each.rate_mbps is not None else f"trace {each.trace}", f"{each.delay_ms:g} ms"]
@@ -110,5 +142,6 @@ class PathPart(Part):
         return ", ".join(parts)
 
     def emulated(self, seed: int) -> EmulatedPath:
-        """As the device is asked for it."""
+        """As the device is asked for it; forward must be there."""
+        assert self.forward is not None
         return EmulatedPath(forward=self.forward.direction(), backward=(self.backward or self.forward).direction(), seed=seed)

@@ -97,7 +97,7 @@ class CongestionControlPlan(Plan):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
-        faults = [*self._tests(), *self._starts(), *self._named()]
+        faults = [*self._tests(), *self._starts(), *self._named(), *self._one_port()]
         if faults:
             refuse(type(self), *faults)
         return self
@@ -115,7 +115,7 @@ class CongestionControlPlan(Plan):
             for at, mix in enumerate(self.mixes)
             if not 2 <= len(mix) <= FLOWS_MAX
         ]
-        if self.path.forward.elsewhere is None:
+        if self.path.forward is None or self.path.forward.elsewhere is None:
             faults += self._unknown()
         trials = (len(self.schemes) + len(self.mixes)) * self.repetitions
         if trials > TRIALS_MAX:
@@ -155,6 +155,20 @@ class CongestionControlPlan(Plan):
                 (("criteria", "delay_ratio", at, "against"), ratio.against),
             ]
         return faults + [fault(where, "a scheme of the plan", scheme) for where, scheme in named if scheme not in self.schemes]
+
+    def _one_port(self) -> list[InitErrorDetails]:
+        """Between two hosts all flows of a test leave by one port, which has one discipline."""
+        if not self.path.hosts:
+            return []
+        return [
+            fault(
+                ("qdiscs",),
+                f"one discipline for all flows of {label}, which leave by one port of {self.path.hosts[0]}",
+                " and ".join(found),
+            )
+            for label, flows in self.tests
+            if len(found := sorted({self.qdiscs[scheme] for scheme in flows if scheme in self.qdiscs})) > 1
+        ]
 
     @property
     def tests(self) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from rackproof.errors import LabError
-from rackproof.model.path import EmulatedPath
+from rackproof.model.functions import HostTuning
+from rackproof.model.path import BETWEEN_HOSTS, FIRST_PORT, FLOWS, EmulatedPath
 from rackproof.model.topology import DeviceSpec, Endpoint, HostSpec, Link, Setup, Topology
 from rackproof.model.trial import Observation, Trial
-from rackproof.ports import Rig, Run
+from rackproof.ports import Host, Rig, Run
 from rackproof.settings import Settings
 from testplans.congestion_control.expansion import schemes_of
 from testplans.congestion_control.plan import CongestionControlPlan
@@ -20,6 +21,8 @@ from testplans.congestion_control.schemes.tools import Tools
 
 PATH = "path"
 HOST_PORT = "eth0"
+#: Features that let a host send or receive several packets as one; every Linux port has them.
+AGGREGATING = ("tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload")
 #: The first flow's port; the others have those after it.
 PORT = 5201
 #: A flow is looked at as soon as it has had time to send, and this often after that [s].
@@ -37,8 +40,15 @@ def receiver(flow: int) -> str:
     return f"receiver-{flow}"
 
 
+def ends(plan: CongestionControlPlan, flow: int) -> tuple[str, str]:
+    """The hosts that a flow is sent from and to: on the bench two of its own, else the plan's."""
+    return (plan.path.hosts[0], plan.path.hosts[1]) if plan.path.hosts else (sender(flow), receiver(flow))
+
+
 def setup(plan: CongestionControlPlan, trial: Trial) -> Setup:
-    """A pair of hosts for every flow, all at the ends of one path."""
+    """A pair of hosts for every flow, all at the ends of one path; or two real hosts for all flows."""
+    if plan.path.hosts:
+        return _between_hosts(plan)
     flows = range(1, len(schemes_of(trial)) + 1)
     ends = [(name(flow), f"{port}{flow}") for flow in flows for name, port in ((sender, "a"), (receiver, "b"))]
     function: EmulatedPath = plan.path.emulated(trial.seed)
@@ -56,20 +66,36 @@ def setup(plan: CongestionControlPlan, trial: Trial) -> Setup:
     )
 
 
+def _between_hosts(plan: CongestionControlPlan) -> Setup:
+    """The same for all trials: hosts that tell packets apart, because neither side makes one of several."""
+    path = {FIRST_PORT: PORT, FLOWS: max(len(flows) for _, flows in plan.tests)}
+    tuning = HostTuning(features={HOST_PORT: dict.fromkeys(AGGREGATING, False)})
+    return Setup(
+        topology=Topology(
+            devices=(DeviceSpec(name=PATH, model=BETWEEN_HOSTS, options=path),),
+            links=tuple(
+                Link(a=Endpoint(node=host, port=HOST_PORT), b=Endpoint(node=PATH, port=port))
+                for host, port in zip(plan.path.hosts, ("a1", "b1"), strict=True)
+            ),
+            hosts=tuple(HostSpec(name=host, port=HOST_PORT) for host in plan.path.hosts),
+            kind=plan.kind,
+        ),
+        functions=dict.fromkeys(plan.path.hosts, (tuning,)),
+    )
+
+
 def run(plan: CongestionControlPlan, trial: Trial, rig: Rig) -> Observation:
     """One trial on a rig that stands and whose path is set. Raises LabError; a scheme that fails, with the end of its output."""
     tools = Tools.of(Settings.load())
     schemes = schemes_of(trial)
-    device = rig.device(PATH)
-    before = device.counters()
+    before = _counters(plan, rig)
     recording = rig.tap(PATH).start()
     try:
         with ExitStack() as stack:
             flows = [
                 Flow(
                     registry.scheme(scheme),
-                    rig.host(sender(flow)),
-                    rig.host(receiver(flow)),
+                    *(rig.host(name) for name in ends(plan, flow)),
                     port=PORT + flow - 1,
                     runtime_s=plan.runtime_s - (flow - 1) * plan.flow_interval_s,
                     tools=tools,
@@ -78,21 +104,26 @@ def run(plan: CongestionControlPlan, trial: Trial, rig: Rig) -> Observation:
                 for flow, scheme in enumerate(schemes, 1)
             ]
             try:
-                for flow, scheme in enumerate(schemes, 1):
-                    if scheme in plan.qdiscs:
-                        stack.enter_context(queued(rig.host(sender(flow)), HOST_PORT, plan.qdiscs[scheme], tools))
-                ends = _drive(plan, rig, [stack.enter_context(flow) for flow in flows], recording)
+                wanted = {ends(plan, flow)[0]: plan.qdiscs[scheme] for flow, scheme in enumerate(schemes, 1) if scheme in plan.qdiscs}
+                for name, qdisc in wanted.items():
+                    stack.enter_context(queued(rig.host(name), qdisc, tools))
+                ended = _drive(plan, rig, [stack.enter_context(flow) for flow in flows], recording)
             except LabError as error:
-                raise _explained(error, schemes, rig, tools) from error
+                raise _explained(error, schemes, rig.host(ends(plan, 1)[0]), tools) from error
         capture = recording.wait()
     except BaseException:
         recording.stop()
         raise
     return Observation(
         capture=capture,
-        counters=_counted(before, device.counters(), ends),
-        notes={f"algorithm.{flow}": end.algorithm for flow, end in ends.items()},
+        counters=_counted(before, _counters(plan, rig), ended, round(capture.health.get("worker_ahead_ms", 0.0) * 1e6)),
+        notes={f"algorithm.{flow}": end.algorithm for flow, end in ended.items()},
     )
+
+
+def _counters(plan: CongestionControlPlan, rig: Rig) -> Mapping[str, int]:
+    """What the path has counted; nothing where it is not ours."""
+    return {} if plan.path.hosts else rig.device(PATH).counters()
 
 
 def _drive(plan: CongestionControlPlan, rig: Rig, flows: Sequence[Flow], recording: Run) -> Mapping[int, FlowEnd]:
@@ -119,20 +150,21 @@ def _wait(rig: Rig, flows: Sequence[Flow], until: float, unseen: dict[Flow, floa
                 del unseen[flow]
 
 
-def _explained(error: LabError, schemes: Sequence[str], rig: Rig, tools: Tools) -> LabError:
+def _explained(error: LabError, schemes: Sequence[str], host: Host, tools: Tools) -> LabError:
     """The error; where a scheme is not there at all, what is missing and how to get it."""
     try:
-        found = probe([registry.scheme(scheme) for scheme in dict.fromkeys(schemes)], rig.host(sender(1)).call, tools)
+        found = probe([registry.scheme(scheme) for scheme in dict.fromkeys(schemes)], host.call, tools)
     except LabError:
         return error
     missing = [f"{each.scheme.label} is not on this host: {'; '.join(each.missing)}" for each in found if not each.available]
     return SchemeFailed("; ".join(missing)) if missing else error
 
 
-def _counted(before: Mapping[str, int], after: Mapping[str, int], ends: Mapping[int, FlowEnd]) -> dict[str, int]:
+def _counted(before: Mapping[str, int], after: Mapping[str, int], ended: Mapping[int, FlowEnd], ahead_ns: int) -> dict[str, int]:
+    """All counters by name. ahead_ns: how far the clock of this process is ahead of the packets' (about: what a message takes is in it)."""
     found = {f"path.{name}": value - before.get(name, 0) for name, value in after.items()}
-    for flow, end in ends.items():
-        found[f"flow.{flow}.start_ns"], found[f"flow.{flow}.end_ns"] = end.start_ns, end.end_ns
+    for flow, end in ended.items():
+        found[f"flow.{flow}.start_ns"], found[f"flow.{flow}.end_ns"] = end.start_ns - ahead_ns, end.end_ns - ahead_ns
         found[f"cpu_us.sender.{flow}"] = round(end.sender.cpu_s * 1e6)
         found[f"cpu_us.receiver.{flow}"] = round(end.receiver.cpu_s * 1e6)
     return found

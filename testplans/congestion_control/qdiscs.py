@@ -13,18 +13,18 @@ TC_S = 10.0
 
 
 @contextmanager
-def queued(host: Host, port: str, qdisc: Qdisc, tools: Tools) -> Iterator[None]:
-    """The port has this discipline while the context lasts. Raises LabError, quoting the kernel, where it cannot."""
-    _tc(host, tools, "replace", port, qdisc)
+def queued(host: Host, qdisc: Qdisc, tools: Tools) -> Iterator[None]:
+    """The host's port has this discipline while the context lasts. Raises LabError, quoting the kernel, where it cannot."""
+    _tc(host, tools, "replace", qdisc)
     try:
         yield
     finally:
-        _tc(host, tools, "delete", port)
+        _tc(host, tools, "delete")
 
 
-def _tc(host: Host, tools: Tools, what: str, port: str, *more: str) -> None:
-    done = host.call(tools.command(("tc", "qdisc", what, "dev", port, "root", *more)), TC_S)
+def _tc(host: Host, tools: Tools, what: str, *more: str) -> None:
+    done = host.call(tools.command(("tc", "qdisc", what, "dev", host.port, "root", *more)), TC_S)
     if done.exit_status != 0:
         raise LabError(
-            f"{host.name}: tc qdisc {what} dev {port} root {' '.join(more)}: expected exit status 0, found {done.output.strip()}"
+            f"{host.name}: tc qdisc {what} dev {host.port} root {' '.join(more)}: expected exit status 0, found {done.output.strip()}"
         )

@@ -31,13 +31,20 @@ def note(plan: CongestionControlPlan, trial: Trial) -> str:
     """What will happen in a trial: how many flows, on which path, and what a full buffer adds."""
     flows = len(schemes_of(trial))
     forward = plan.path.forward
-    words = f"{flows} flow{'s' if flows > 1 else ''} for {plan.runtime_s:g} s on {plan.path.words}"
-    if forward.buffer_bytes is None:
+    words = f"{flows} flow{'s' if flows > 1 else ''} for {plan.runtime_s:g} s {'on ' if forward is not None else ''}{plan.path.words}"
+    if forward is None or forward.buffer_bytes is None:
         return words
     return f"{words}; a full buffer adds {forward.buffer_bytes * 8e3 / forward.capacity_bps:.3g} ms"
 
 
 def _refusals(plan: CongestionControlPlan, limits: Limits) -> Iterator[str]:
+    for at, host in enumerate(plan.path.hosts):
+        if host not in limits.hosts:
+            yield f"path.hosts[{at}]: expected a host of the testbed ({', '.join(limits.hosts) or 'it has none'}), found {host}"
+        elif limits.hosts[host]:
+            yield f"path.hosts[{at}]: {host} cannot be used here: {limits.hosts[host]}"
+    if plan.path.forward is None:
+        return
     if PATH not in limits.device_models:
         yield f"path: expected a testbed that can emulate a path (device model {PATH}), found {', '.join(limits.device_models) or 'none'}"
         return
@@ -54,8 +61,8 @@ def _warnings(plan: CongestionControlPlan, limits: Limits) -> Iterator[str]:
     for scheme in named:
         if limits.schemes.get(scheme):
             yield f"{scheme} cannot run here and keeps its place with the reason: {limits.schemes[scheme]}"
-    back = plan.path.backward or plan.path.forward
-    round_trip_s = (plan.path.forward.delay_ms + back.delay_ms) / 1e3
+    forward = plan.path.known
+    round_trip_s = (forward.delay_ms + (plan.path.backward or forward).delay_ms) / 1e3 if forward is not None else 0.0
     if round_trip_s and plan.runtime_s / round_trip_s < ROUND_TRIPS_MIN:
         yield f"a run of {plan.runtime_s:g} s holds {plan.runtime_s / round_trip_s:.0f} round trips: start-up decides what comes out"
     if plan.repetitions == 1:

@@ -8,7 +8,14 @@ from testplans.congestion_control.view import View
 def section(seen: View) -> Section:
     """A row for each quantity that the campaign has, and the rules that all of them share."""
     share = seen.plan.validity.runtime_share_min
+    hosts = (
+        "The path lies between two real hosts. A packet comes to it when the sender's kernel gives it to the port, and leaves it when the "
+        "receiver's kernel has it from there: cards and drivers are in the delay. The offsets that chrony or NTP said before and after the "
+        "run are taken out, evenly over the run; the bound of their errors holds for every delay, and the same error is in all of them.",
+        "Nobody knows the path: utilisation is of the slower cable of the hosts, queueing delay above the least delay that was seen.",
+    )
     rules = (
+        *(hosts if seen.plan.path.hosts else ()),
         "Every packet is seen where it comes to the path and where it leaves it. Only the way from sender to receiver counts. Sizes are "
         "those of IP packets.",
         "The one-way delay of a packet is the time between the two; it holds the path's own delay and the wait in its buffer, nothing of "

@@ -1,6 +1,6 @@
 """The pages of every run: its statistics, then its charts. A run that failed keeps its place, with its reason."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rackproof.model.measurement import Curve
@@ -11,6 +11,7 @@ from reports.text import ABSENT, count, moment, number, plural
 from testplans.congestion_control import figures, sections_tables
 from testplans.congestion_control.quantities import QUANTITIES
 from testplans.congestion_control.sections_words import test_anchor, value
+from testplans.congestion_control.validity import SIDES
 from testplans.congestion_control.view import ALL, Group, Run, View
 
 Read = Callable[[int], Samples | None]
@@ -69,11 +70,7 @@ def _statistics(seen: View, test: Group, run: Run) -> list[Block]:
     pairs = [
         ("Start at", moment(run.start)),
         ("End at", moment(run.end)),
-        *(
-            (f"{side.title()} clock offset", f"{number(at, decimals=3)} ms")
-            for side in ("local", "remote")
-            if (at := run.clock_offset_ms(side)) is not None
-        ),
+        *_clocks(run),
         *([("Average capacity", f"{number(capacity.value, decimals=2)} Mbit/s")] if capacity else []),
         *([("Utilisation", f"{number(100 * use.value, decimals=1)} %")] if use else []),
         ("Trial", f"{run.index}, seed {run.record.trial.seed}"),
@@ -86,6 +83,19 @@ def _statistics(seen: View, test: Group, run: Run) -> list[Block]:
         words = tuple((name.replace("_", " "), number(value, 3)) for name, value in health.items())
         blocks.append(KeyValues(caption="What the path and the hosts counted", pairs=words, inline=True))
     return blocks
+
+
+def _clocks(run: Run) -> Iterator[tuple[str, str]]:
+    """How far each clock was off, with the bound of its error where that is known; and what the captures lost."""
+    health = run.record.result.health if run.record.result else {}
+    for side in ("local", "remote", *SIDES):
+        if (offset := run.clock_offset_ms(side)) is not None:
+            bound = health.get(f"clock_bound.{side}_ms")
+            known = f" ± {number(bound, decimals=3)}" if bound is not None else ""
+            yield f"{side.title()} clock offset", f"{number(offset, decimals=3)}{known} ms"
+    for side in SIDES:
+        if (drops := health.get(f"capture_drops.{side}")) is not None:
+            yield f"Not captured by the {side}", plural(round(drops), "packet")
 
 
 def _table(seen: View, test: Group, run: Run) -> Table:

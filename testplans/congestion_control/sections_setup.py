@@ -1,7 +1,7 @@
 """What was compared, and over which path: what Pantheon prints on its cover."""
 
 from reports.document import Block, Callout, Cell, Column, KeyValues, Paragraph, Section, Table
-from reports.text import duration, plural
+from reports.text import duration, number, plural
 from testplans.congestion_control.path import PathPart
 from testplans.congestion_control.sections_words import test_anchor
 from testplans.congestion_control.view import View, scheme_topic
@@ -37,7 +37,7 @@ def _pairs(seen: View) -> list[tuple[str, str]]:
         flows += f", {duration(plan.flow_interval_s)} apart" if plan.flow_interval_s else ", started together"
     return [
         ("Path", plan.path.words),
-        ("Way back", PathPart(forward=plan.path.backward).words if plan.path.backward else "as the way there"),
+        *_ways(seen),
         ("Schemes", f"{plural(len(seen.labels), 'scheme')} in {plural(len(seen.tests), 'test')}"),
         ("Repetitions", plural(plan.repetitions, "run") + " of each test"),
         ("Each run", f"{duration(plan.runtime_s)}, {flows}"),
@@ -47,7 +47,24 @@ def _pairs(seen: View) -> list[tuple[str, str]]:
     ]
 
 
+def _ways(seen: View) -> list[tuple[str, str]]:
+    """What is known of the path, and what numbers are measured against where nothing is."""
+    path = seen.plan.path
+    if path.forward is not None:
+        return [("Way back", PathPart(forward=path.backward).words if path.backward else "as the way there")]
+    speeds = sorted({each.value for test in seen.tests for run in test.runs if (each := run.get("capacity")) is not None})
+    links = " or ".join(f"{number(speed, 4)} Mbit/s" for speed in speeds) or "the link speed"
+    return [
+        ("Hosts", f"{path.hosts[0]} sends, {path.hosts[1]} receives; what is between them is not emulated and not known"),
+        ("Utilisation is of", f"{links}: the slower cable of the two hosts in the inventory, with all that Ethernet adds to IP packets"),
+        ("Queueing delay is above", "the least one-way delay that the run saw"),
+        ("Packets are seen", "by captures on both hosts, in time stamps of their kernels, and paired by content"),
+    ]
+
+
 def _offsets(seen: View) -> str:
+    if seen.plan.path.hosts:
+        return "read on both hosts before and after each run, applied to the time stamps, and shown with each run and its error bound"
     if any(run.clock_offset_ms("local") is not None for test in seen.tests for run in test.runs):
         return "measured before each run, applied to the time stamps, and shown with each run"
     return "none applied"

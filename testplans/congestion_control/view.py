@@ -81,7 +81,7 @@ class Run:
         return self._moment(max, "end_ns") or self.record.ended
 
     def clock_offset_ms(self, side: str) -> float | None:
-        """The offset of the "local" or "remote" clock [ms]; None where there is one clock."""
+        """The offset of the "local", "remote", "sender" or "receiver" clock [ms]; None where there is no such clock."""
         return self.record.result.health.get(f"clock_offset.{side}_ms") if self.record.result else None
 
     def _moment(self, which: Callable[[list[int]], int], what: str) -> datetime | None:

@@ -18,7 +18,7 @@ from rackproof.stats.delta_q import delta_q
 from rackproof.stats.quantiles import Select, of_ordered, quantile_intervals, quantiles
 from rackproof.stats.selection import selector
 from rackproof.units import NS_PER_S, Layer, wire_bits
-from testplans.switch_qos import of_plan, validity
+from testplans.switch_qos import counted, of_plan, validity
 from testplans.switch_qos.flows import Delays, FlowData, counts, flows_data
 from testplans.switch_qos.ideal import Demand
 from testplans.switch_qos.of_plan import IdealPoint
@@ -37,7 +37,10 @@ def analyse(plan: SwitchQosPlan, trial: Trial, observation: Observation, calibra
         return TrialResult(verdict=Verdict.INVALID, reason=why, health=capture.health, counters=observation.counters)
     load_mbps = float(trial.point["load_mbps"])
     scheduler = plan.scheduler(str(trial.point["scheduler"]))
-    flows = flows_data(capture, plan.traffic.sender_priorities, plan.link.layer)
+    if counted.is_counted(capture):
+        flows = counted.counted_flows(capture, plan.traffic.senders, plan.link.layer)
+    else:
+        flows = flows_data(capture, plan.traffic.sender_priorities, plan.link.layer)
     why = validity.reason(plan, load_mbps, observation, flows, of_plan.point(plan, scheduler, load_mbps), calibration)
     seconds = np.diff(capture.batch_starts_ns) / NS_PER_S
     measurements = [*_subjects(plan, flows, seconds), *_queues(plan, scheduler, flows, seconds)]
@@ -65,7 +68,7 @@ def _subjects(plan: SwitchQosPlan, flows: Sequence[FlowData], seconds: Floats) -
         subject = {"queue": str(queue)}
         for measurement in _subject(members, seconds, subject, of_ordered(ordered)):
             yield measurement, None
-        yield None, _delta_q(ordered, int(sum(flow.sent_frames.sum() for flow in members)), subject)
+        yield None, _delta_q(ordered, members, subject)
         del ordered
     for measurement in _subject(flows, seconds, {}, selector([flow.delays_us for flow in flows])):
         yield measurement, None
@@ -88,8 +91,8 @@ def _subject(flows: Sequence[FlowData], seconds: Floats, subject: dict[str, str]
         interval=_positive(_resolved(interval, throughput, _each(throughput, rx_frames))),
         subject=subject,
     )
-    yield _loss(sent, received, subject)
-    yield from _delays(flows, received, select, subject)
+    yield _loss(sent, received, rx_frames, subject)
+    yield from _delays(flows, received_all, select, subject)
     pairs = _sum([flow.variation_pairs for flow in flows])
     variation, interval = batches.ratio(_sum([flow.variation_sums for flow in flows]), pairs)
     if pairs.sum() > 0:
@@ -101,12 +104,17 @@ def _subject(flows: Sequence[FlowData], seconds: Floats, subject: dict[str, str]
         yield Measurement(name=name, unit="frames", value=value, n=received_all, subject=subject)
 
 
-def _loss(sent: Floats, received: Floats, subject: dict[str, str]) -> Measurement:
+def _loss(sent: Floats, received: Floats, rx_frames: Floats, subject: dict[str, str]) -> Measurement:
     sent_all = int(sent.sum())
     lost_all = sent_all - int(received.sum())
     if sent_all == 0:
         return Measurement(name="frame_loss_rate", unit="1", value=0.0, n=0, subject=subject)
-    value, interval = batches.ratio(sent - received, sent)
+    if received.size == sent.size:
+        value, interval = batches.ratio(sent - received, sent)
+    else:
+        # Of the span alone is it known what was lost. What arrived in each batch was in part sent before: its spread is the wider one.
+        value = lost_all / sent_all
+        interval = counted.spread_of_loss(value, sent, rx_frames)
     if lost_all in (0, sent_all):
         # Nothing varies between batches, and yet the rate is not known exactly.
         interval = clopper_pearson(lost_all, sent_all)
@@ -115,26 +123,35 @@ def _loss(sent: Floats, received: Floats, subject: dict[str, str]) -> Measuremen
     return Measurement(name="frame_loss_rate", unit="1", value=value, n=sent_all, interval=interval, subject=subject)
 
 
-def _delays(flows: Sequence[FlowData], received: Floats, select: Select, subject: dict[str, str]) -> Iterator[Measurement]:
-    count = int(received.sum())
-    if count == 0:
+def _delays(flows: Sequence[FlowData], received: int, select: Select, subject: dict[str, str]) -> Iterator[Measurement]:
+    if received == 0:
         # A starved queue: its frames are still waiting (the paper's Table 3 prints infinity).
         for name in ("delay.mean", *QUANTILES, "delay.max"):
             yield Measurement(name=name, unit="us", value=math.inf, n=0, subject=subject)
         return
-    mean, interval = batches.ratio(_sum([flow.delay_sums for flow in flows]), received)
+    frames = _sum([flow.delay_frames for flow in flows])
+    count = int(frames.sum())
+    if count == 0:
+        return  # the generator counts frames, and no delays
+    mean, interval = batches.ratio(_sum([flow.delay_sums for flow in flows]), frames)
     yield Measurement(name="delay.mean", unit="us", value=mean, n=count, interval=interval, subject=subject)
     shares = list(QUANTILES.values())
     values = quantiles(select, count, shares)
     below = [_sum([counts(flow.delays_us <= np.float32(value), flow.cuts) for flow in flows]) for value in values]
-    intervals = quantile_intervals(select, count, shares, values, below, received)
+    intervals = quantile_intervals(select, count, shares, values, below, frames)
     for name, value, interval in zip(QUANTILES, values, intervals, strict=True):
         yield Measurement(name=name, unit="us", value=value, n=count, interval=interval, subject=subject)
     yield Measurement(name="delay.max", unit="us", value=select([count - 1])[0], n=count, subject=subject)
 
 
-def _delta_q(ordered: Delays, sent: int, subject: dict[str, str]) -> Curve:
+def _delta_q(ordered: Delays, flows: Sequence[FlowData], subject: dict[str, str]) -> Curve | None:
+    sent, received = (int(_sum(parts).sum()) for parts in ([flow.sent_frames for flow in flows], [flow.received for flow in flows]))
+    if received and not len(ordered):
+        return None
     x, y = delta_q(ordered, sent)
+    if len(ordered) != received:
+        # A counting generator may know the delay of some frames alone: how they are spread is theirs, how many arrived is counted.
+        y = tuple(share * received / len(ordered) for share in y)
     return Curve(
         name="delta_q", x_name="delay", x_unit="us", y_name="cumulative probability", y_unit="1", x=x, y=y, n=sent, subject=subject
     )
@@ -190,7 +207,7 @@ def _ratios(plan: SwitchQosPlan, flows: Sequence[FlowData]) -> Iterator[Measurem
     queues = plan.used_queues
     bits = np.array([_sum([flows[sender].rx_bits for sender in plan.senders_of(queue)]) for queue in queues])
     delays = np.array([_sum([flows[sender].delay_sums for sender in plan.senders_of(queue)]) for queue in queues])
-    frames = np.array([_sum([flows[sender].received for sender in plan.senders_of(queue)]) for queue in queues])
+    frames = np.array([_sum([flows[sender].delay_frames for sender in plan.senders_of(queue)]) for queue in queues])
     for at, queue in enumerate(queues):
         subject = {"queue": str(queue)}
         if bits.sum() > 0:

@@ -131,9 +131,11 @@ def _due_share(queue: int, record: TrialRecord) -> tuple[float, Interval | None,
 
 def _delivered_share(queue: int, record: TrialRecord) -> tuple[float, Interval | None, int] | None:
     loss = measured(record, "frame_loss_rate", queue=str(queue))
-    if loss is None or loss.interval is None:
+    if loss is None:
         return None
-    interval = Interval(low=1 - loss.interval.high, high=1 - loss.interval.low, method=loss.interval.method)
+    interval = loss.interval
+    if interval is not None:
+        interval = Interval(low=1 - interval.high, high=1 - interval.low, method=interval.method)
     return 1 - loss.value, interval, loss.n
 
 

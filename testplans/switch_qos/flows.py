@@ -30,7 +30,7 @@ class FlowData:
     sent_frames, sent_bits: what was sent, at the plan's layer; received: frames of these that arrived; rx_frames, rx_bits, rx_wire_bits:
     what arrived in the span, at the plan's layer and at layer 1. delays_us: delays in the order of sending, cut at `cuts` (batches + 1);
     delay_sums, variation_sums [us] and variation_pairs belong to them. arrivals: frames of the flow in the whole capture; wrong_pcp: those
-    with another VLAN priority.
+    with another VLAN priority. Of a generator that counts, received, delays and variation have one part, the whole span.
     """
 
     sent_frames: Ints
@@ -49,6 +49,11 @@ class FlowData:
     arrivals: int
     wrong_pcp: int
     intended_frames: int
+
+    @property
+    def delay_frames(self) -> Ints:
+        """Frames whose delay is known, by the parts of the delays."""
+        return np.diff(self.cuts)
 
 
 def flows_data(capture: Capture, priorities: Sequence[int], layer: Layer) -> list[FlowData]:

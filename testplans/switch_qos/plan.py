@@ -139,6 +139,17 @@ class SwitchQosPlan(Plan):
         return frames_per_second(load_mbps * 1e6, self.mean_frame_bytes(sender), self.link.layer)
 
     @property
+    def only_frame_bytes(self) -> int | None:
+        """The size [byte] of every frame of the plan, None where sizes differ."""
+        sizes = {size.frame_bytes for priority in set(self.traffic.sender_priorities) for size in self.traffic.frame_sizes(priority)}
+        return sizes.pop() if len(sizes) == 1 else None
+
+    def sender_bps_max(self, sender: int) -> float:
+        """Layer-1 rate [bit/s] of a sender at the highest load of the plan."""
+        highest = max(self.load.per_sender_mbps)
+        return self.sender_fps(sender, highest) * wire_bits(self.mean_frame_bytes(sender), Layer.L1)
+
+    @property
     def drain_s(self) -> float:
         """How long the receiver listens on [s]: as stated, or 1.25 times what all queues, full of the largest frames, take, and 50 ms."""
         if self.trial.drain_s is not None:

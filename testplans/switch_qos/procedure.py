@@ -70,12 +70,16 @@ def setup(plan: SwitchQosPlan, trial: Trial) -> Setup:
     """N senders and one receiver around the device, whose egress port has the trial's scheduler."""
     device = plan.device(str(trial.point["device"]))
     scheduler = plan.scheduler(str(trial.point["scheduler"]))
-    cables = [(sender_port(sender), ingress_port(sender)) for sender in range(plan.traffic.senders)]
-    cables.append((RECEIVER, EGRESS))
+    cables = [(sender_port(sender), ingress_port(sender), plan.sender_bps_max(sender)) for sender in range(plan.traffic.senders)]
+    cables.append((RECEIVER, EGRESS, plan.link.rate_bps))
     return Setup(
         topology=Topology(
+            kind=plan.kind,
             devices=(device.spec(),),
-            links=tuple(Link(a=Endpoint(node=GENERATOR, port=ours), b=Endpoint(node=device.name, port=theirs)) for ours, theirs in cables),
+            links=tuple(
+                Link(a=Endpoint(node=GENERATOR, port=ours), b=Endpoint(node=device.name, port=theirs), rate_bps=rate)
+                for ours, theirs, rate in cables
+            ),
         ),
         functions={
             device.name: (
@@ -87,6 +91,7 @@ def setup(plan: SwitchQosPlan, trial: Trial) -> Setup:
                     queue_frames=plan.queues.length_frames,
                     weights=scheduler.weights,
                     quantum_bytes=scheduler.quantum_bytes,
+                    frame_bytes=plan.only_frame_bytes,
                 ),
             )
         },

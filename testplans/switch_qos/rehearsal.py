@@ -17,8 +17,8 @@ def rehearse(plan: SwitchQosPlan, limits: Limits) -> Rehearsal:
     return Rehearsal(
         trials=trials,
         notes={trial.index: note(plan, trial) for trial in trials},
-        refusals=(*_rates(plan, limits), *_devices(plan, limits)),
-        warnings=tuple(warnings(plan)),
+        refusals=(*_arrivals(plan, limits), *_rates(plan, limits), *_devices(plan, limits)),
+        warnings=(*warnings(plan), *_notes(plan, limits)),
     )
 
 
@@ -31,6 +31,20 @@ def note(plan: SwitchQosPlan, trial: Trial) -> str:
     what = f"saturated: {', '.join(losing)}" if losing else "no queue saturates"
     got = ", ".join(f"q{queue} {rate:.4g}" for queue, rate in point.queue_mbps.items())
     return f"{offered:g} Mbit/s offered in all ({100 * point.link_share:.0f} % of the link); {what}; ideal throughput {got} Mbit/s"
+
+
+def _arrivals(plan: SwitchQosPlan, limits: Limits) -> Iterator[str]:
+    why = limits.arrivals.get(plan.traffic.arrivals, "")
+    if why:
+        yield f"traffic.arrivals: {plan.traffic.arrivals} cannot be sent here: {why}"
+
+
+def _notes(plan: SwitchQosPlan, limits: Limits) -> Iterator[str]:
+    for device in plan.devices:
+        for note in limits.notes.get(device.model, {}).get("qos-scheduler", ()):
+            yield f"{device.name}: {note}"
+    for note in limits.notes.get("generator", {}).get(plan.traffic.arrivals, ()):
+        yield f"generator: {note}"
 
 
 def _rates(plan: SwitchQosPlan, limits: Limits) -> Iterator[str]:

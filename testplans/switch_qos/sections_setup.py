@@ -45,6 +45,7 @@ def _pairs(seen: View) -> list[tuple[str, str]]:
         ("Links", f"{plan.link.rate_mbps:g} Mbit/s; loads and rates count at {layer_words(plan)}"),
         ("Frames", frame),
         ("Arrivals", "Poisson (exponential gaps)" if plan.traffic.arrivals is Arrivals.POISSON else "constant gaps, random phase"),
+        *_measured_by(seen),
         ("Offered load per sender", ", ".join(f"{load:g}" for load in plan.load.per_sender_mbps) + " Mbit/s"),
         (
             "Each trial",
@@ -52,6 +53,15 @@ def _pairs(seen: View) -> list[tuple[str, str]]:
         ),
         ("Repetitions", str(plan.repetitions)),
     ]
+
+
+def _measured_by(seen: View) -> list[tuple[str, str]]:
+    """The generator with its version, and what it keeps, where the testbed says so; a bench's own engine is part of the host."""
+    facts = seen.campaign.provenance.get("Testbed", {})
+    if "generator" not in facts:
+        return []
+    kept = facts.get("generator keeps")
+    return [("Measured by", facts["generator"]), *([("It keeps", kept)] if kept else [])]
 
 
 def _devices(seen: View) -> Table:

@@ -32,10 +32,28 @@ def section(seen: View) -> Section:
         "part in "
         f"any verdict. {interval_note(seen, 'frames')} Delay variation: mean difference between the delays of successive frames. "
         f"Counters are the "
-        "generator's and the device's."
+        f"generator's and the device's.{_left_out(seen)}"
     )
     parts = tuple(_trial(seen, record) for record in seen.campaign.trials)
     return Section(id="trials", title="The trials", blocks=(lead,), sections=parts, page_break=True)
+
+
+def _left_out(seen: View) -> str:
+    """What is not there where the generator counted and kept no frames, and why."""
+    if not any(map(_was_counted, seen.campaign.trials)):
+        return ""
+    return (
+        " The generator counted and kept no frames: a delay counts as the upper edge of its bin of the histogram, and has no interval in a "
+        "single trial; the interval of a loss is that of what arrived batch by batch; which frames followed each other is not known, so "
+        "there is no delay variation."
+    )
+
+
+def _was_counted(record: TrialRecord) -> bool:
+    """True where frames arrived and none was kept."""
+    if record.samples is None or record.samples.rows or record.result is None:
+        return False
+    return any(each.name == "throughput" and each.n > 0 for each in record.result.measurements)
 
 
 def _trial(seen: View, record: TrialRecord) -> Section:

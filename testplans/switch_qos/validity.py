@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rackproof.model.traffic import Arrivals, Calibration, Capture
 from rackproof.model.trial import Observation
+from testplans.switch_qos.counted import faults, is_counted
 from testplans.switch_qos.flows import FlowData
 from testplans.switch_qos.of_plan import IdealPoint
 from testplans.switch_qos.plan import SwitchQosPlan
@@ -21,6 +22,10 @@ def missing_flows(plan: SwitchQosPlan, capture: Capture) -> str:
     absent = [str(sender) for sender in range(plan.traffic.senders) if sender not in capture.sent]
     if absent:
         return f"the generator reports nothing of the senders {', '.join(absent)}"
+    if is_counted(capture):
+        uncounted = [str(sender) for sender in range(plan.traffic.senders) if sender not in capture.tallies]
+        if uncounted:
+            return f"the generator counted nothing of the senders {', '.join(uncounted)}"
     marks = {len(capture.batch_starts_ns), *(len(sent.first_sequence) for sent in capture.sent.values())}
     if marks != {plan.trial.batches + 1}:
         return f"expected {plan.trial.batches + 1} marks of the batches, found {', '.join(map(str, sorted(marks)))}: sending stopped early"
@@ -110,6 +115,8 @@ def _capability(plan: SwitchQosPlan, load_mbps: float, calibration: Calibration)
 
 
 def _arrivals(plan: SwitchQosPlan, capture: Capture, flows: Sequence[FlowData], ideal: IdealPoint) -> Iterator[str]:
+    if is_counted(capture):
+        yield from faults(capture, range(plan.traffic.senders))
     strangers = len(capture.samples) - sum(flow.arrivals for flow in flows)
     if strangers > 0:
         yield f"{strangers} frames of streams arrived that were not sent"

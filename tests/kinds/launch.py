@@ -9,6 +9,7 @@ import testplans
 if TYPE_CHECKING:
     from orchestrator.interruption import Interruption
     from rackproof.ports import Testbed
+    from rackproof.store import Store
 
 #: Where the kind is: `testplans.__path__` of a process that knows it.
 KINDS = str(Path(__file__).parent)
@@ -33,10 +34,10 @@ def main() -> None:
     rackproof()
 
 
-def _nothing(name: str, interruption: "Interruption") -> "AbstractContextManager[Testbed]":
+def _nothing(name: str, interruption: "Interruption", store: "Store") -> "AbstractContextManager[Testbed]":
     from tests.kinds.testbed import nothing
 
-    return nothing(name, interruption)
+    return nothing(name, interruption, store)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from rackproof.model.functions import DeviceFunction
 from rackproof.model.topology import DeviceSpec, Setup, Topology
 from rackproof.model.traffic import RECORD_DTYPE, Calibration, Capture, Samples, Traffic
 from rackproof.ports import Device, Generator, Host, Limits, Rig, Run, Tap
+from rackproof.store import Store
 
 MODEL = "nothing"
 AS_FOUND = "level 0"
@@ -49,6 +50,8 @@ class NothingTestbed:
     def facts(self) -> Mapping[str, str]:
         return {"testbed": "nothing", "process": str(os.getpid())}
 
+    def begin(self, campaign: int, heard: Callable[[str], None]) -> None: ...
+
     def calibrate(self, campaign: int) -> Calibration:
         return Calibration(
             delay_floor_us=0.0,
@@ -70,7 +73,7 @@ class NothingTestbed:
 
 
 @contextlib.contextmanager
-def nothing(name: str, interruption: Interruption) -> Iterator[NothingTestbed]:
+def nothing(name: str, interruption: Interruption, store: Store) -> Iterator[NothingTestbed]:
     """The driver, as orchestrator.testbeds.DRIVERS wants it."""
     yield NothingTestbed(name, interruption)
 
@@ -88,6 +91,8 @@ class _Rig:
 
     def tap(self, device: str) -> Tap:
         raise KeyError(device)
+
+    def withdraw(self, device: str, why: str) -> None: ...
 
     def pause(self, seconds: float) -> None:
         time.sleep(seconds)

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rackproof.model.path import DROPPED, IN_FLIGHT
+from rackproof.stats.matching import matches
 
 Integers = npt.NDArray[np.int64]
 Places = npt.NDArray[np.intp]
@@ -98,7 +99,7 @@ def _pair_flow(arrived: Integers, left: Integers, places: Places) -> Places:
         return places[: len(left)]
     open_arrivals, open_departures = np.arange(len(arrived)), np.arange(len(left))
     for tolerance_us in _TOLERANCES_US:
-        taken = _match(arrived[open_arrivals], left[open_departures] + (tolerance_us << 16))
+        taken = matches(arrived[open_arrivals], left[open_departures] + (tolerance_us << 16))
         hit = taken >= 0
         found[open_departures[hit]] = open_arrivals[taken[hit]]
         free = np.ones(len(open_arrivals), np.bool_)
@@ -107,25 +108,3 @@ def _pair_flow(arrived: Integers, left: Integers, places: Places) -> Places:
         if not len(open_departures) or not len(open_arrivals):
             break
     return np.where(found >= 0, places[found], -1)
-
-
-def _match(haystack: Integers, needles: Integers) -> Places:
-    """The k-th needle of a value takes the k-th straw of that value; -1 where there are not so many."""
-    order, straws = _sorted(haystack)
-    wanted, sought = _sorted(needles)
-    begins = np.flatnonzero(np.r_[True, sought[1:] != sought[:-1]])
-    rank = np.arange(len(sought)) - np.repeat(begins, np.diff(np.r_[begins, len(sought)]))
-    at = np.searchsorted(straws, sought, "left") + rank
-    inside = np.minimum(at, len(straws) - 1)
-    hit = (at < len(straws)) & (straws[inside] == sought)
-    found = np.full(len(needles), -1, np.intp)
-    found[wanted[hit]] = order[at[hit]]
-    return found
-
-
-def _sorted(keys: Integers) -> tuple[Places, Integers]:
-    """The order of the keys, and the keys in it; most logs have them in order."""
-    if np.all(keys[1:] >= keys[:-1]):
-        return np.arange(len(keys)), keys
-    order = np.argsort(keys, kind="stable")
-    return order, keys[order]

@@ -141,13 +141,14 @@ def test_a_kernel_without_the_algorithm_is_named(rig: Rig) -> None:
         running.start()
 
 
-def test_a_port_has_its_queueing_discipline_as_long_as_it_is_asked_for(rig: Rig) -> None:
+def test_a_port_has_its_queueing_discipline_as_long_as_it_is_asked_for(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     host = rig.host("sender-1")
     shown = Command(arguments=("tc", "qdisc", "show", "dev", "eth0"))
     before = host.call(shown, 5).output
-    with queued(host, "eth0", "pfifo", Tools()):
+    with queued(host, "pfifo", Tools()):
         assert "qdisc pfifo " in host.call(shown, 5).output
     assert host.call(shown, 5).output == before
     said = r"sender-1: tc qdisc replace dev nothing root pfifo: expected exit status 0, found .*nothing"
-    with pytest.raises(LabError, match=said), queued(host, "nothing", "pfifo", Tools()):
+    monkeypatch.setattr(host, "port", "nothing")
+    with pytest.raises(LabError, match=said), queued(host, "pfifo", Tools()):
         pass

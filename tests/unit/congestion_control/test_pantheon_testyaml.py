@@ -34,7 +34,8 @@ def test_a_calibrated_emulator() -> None:
     )
     assert (plan.name, plan.schemes) == ("Nepal to AWS India", ("cubic", "bbr", "quic-cubic", "vivace-lte"))
     assert (plan.flows, plan.flow_interval_s, plan.runtime_s, plan.repetitions, plan.order) == (3, 10, 30, 5, "shuffled")
-    forward, backward = plan.path.forward, plan.path.backward
+    forward, backward = plan.path.known, plan.path.backward
+    assert forward is not None
     assert backward is not None
     assert (forward.rate_mbps, forward.delay_ms, forward.buffer_packets) == (0.57, 28, 14)
     assert forward.loss_share == pytest.approx(0.0477)
@@ -44,7 +45,8 @@ def test_a_calibrated_emulator() -> None:
 def test_a_scheme_for_each_flow() -> None:
     plan = _plan("test-name: x\nflows:\n  - scheme: cubic\n  - scheme: bbr\nuplink_trace: cellular-40.trace\n")
     assert (plan.schemes, plan.mixes) == ((), (("cubic", "bbr"),))
-    assert plan.path.forward.trace == "cellular-40"
+    assert plan.path.known is not None
+    assert plan.path.known.trace == "cellular-40"
 
 
 def test_flows_of_one_scheme() -> None:
@@ -54,7 +56,8 @@ def test_flows_of_one_scheme() -> None:
 
 def test_pantheons_defaults() -> None:
     plan = _plan("test-name: x\nschemes: [cubic]\n")
-    assert (plan.path.forward.rate_mbps, plan.path.forward.delay_ms, plan.runtime_s, plan.repetitions) == (12, 0, 30, 1)
+    assert plan.path.known is not None
+    assert (plan.path.known.rate_mbps, plan.path.known.delay_ms, plan.runtime_s, plan.repetitions) == (12, 0, 30, 1)
 
 
 @pytest.mark.parametrize(

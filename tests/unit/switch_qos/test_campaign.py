@@ -132,6 +132,13 @@ def test_setup_is_shared_by_neighbours_and_by_nobody_else() -> None:
     assert setups[-1].topology.devices[0].options == {"leak": 0.05, "unfair": 0.5}
 
 
+def test_a_generator_that_cannot_send_by_the_plans_law_refuses_it() -> None:
+    limits = dataclasses.replace(LIMITS, arrivals={"poisson": "it knows constant gaps alone"})
+    said = "traffic.arrivals: poisson cannot be sent here: it knows constant gaps alone"
+    assert said in rehearse(plan(shipped("demo")), limits).refusals
+    assert said not in rehearse(plan(shipped("demo"), traffic__arrivals="constant"), limits).refusals
+
+
 class FakeRig:
     """A rig, its device, its generator and the traffic under way, all in one: the device counts, the generator gives what it is told to."""
 
@@ -155,6 +162,8 @@ class FakeRig:
 
     def tap(self, device: str) -> Tap:
         raise KeyError(device)
+
+    def withdraw(self, device: str, why: str) -> None: ...
 
     def pause(self, seconds: float) -> None:
         time.sleep(seconds)

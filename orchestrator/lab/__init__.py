@@ -1,0 +1,1 @@
+"""Testbeds of real parts: an inventory, its generators and its devices."""

@@ -40,7 +40,7 @@ ACTIONS: tuple[Action, ...] = (
         f"POST {_API}/tokens",
         f"DELETE {_API}/tokens/{{token}}",
     ),
-    *_of(Role.VIEWER, f"POST {_API}/plans/check", shown=False),
+    *_of(Role.VIEWER, f"POST {_API}/plans/check", f"POST {_API}/inventories/check", shown=False),
     # An engineer also submits, cancels, reserves and schedules.
     *_of(
         Role.ENGINEER,
@@ -82,6 +82,9 @@ ACTIONS: tuple[Action, ...] = (
         f"DELETE {_API}/users/{{user}}/tokens/{{token}}",
         f"PUT {_API}/testbeds/{{testbed}}/state",
         f"PUT {_API}/testbeds/{{testbed}}/health-check",
+        f"PUT {_API}/inventories/{{inventory}}",
+        f"DELETE {_API}/inventories/{{inventory}}",
+        f"DELETE {_API}/testbeds/{{testbed}}/offline-devices/{{device}}",
         f"POST {_API}/workers/{{worker}}/adopt",
     ),
 )
@@ -89,6 +92,7 @@ ACTIONS: tuple[Action, ...] = (
 #: What a page sends by its own script: what one sees of it, and what it sends.
 MARKS: Mapping[str, str] = {
     "#submit-button": f"POST {_API}/campaigns",
+    "#save": f"PUT {_API}/inventories/{{inventory}}",
     "#token-form": f"POST {_API}/tokens",
     "#schedule[data-schedule=''] .button.primary:enabled": f"POST {_API}/schedules",
     "#schedule:not([data-schedule='']) .button.primary:enabled": f"PATCH {_API}/schedules/{{schedule}}",

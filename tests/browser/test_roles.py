@@ -131,7 +131,7 @@ def test_nobody_does_what_they_may_not_by_asking_for_it_directly(role: Role | No
     with clients(quiet_site) as make:
         client = make(role)
         there = {"campaign": numbers["running"], "report": 1, "schedule": numbers["own"], "reservation": 1, "user": numbers["viewer"]}
-        there |= {"token": 1, "delivery": 1, "testbed": "bench", "worker": "bench-1"}
+        there |= {"token": 1, "delivery": 1, "testbed": "bench", "worker": "bench-1", "inventory": "bench", "device": "switch-1"}
         before = _standing(quiet_site, numbers)
         for action in ACTIONS:
             if action.least is not None and not may(role, action.least):
@@ -153,6 +153,8 @@ def _standing(site: Site, numbers: dict[str, object]) -> list[object]:
         [(bed.name, bed.state, bed.golden_cron) for bed in store.testbeds.list()],
         [(one.name, one.paused, one.next_at) for one in store.schedules.list()],
         [one.id for bed in ("bench", "lab-2") for one in store.reservations.list(bed)],
+        [(one.name, one.revision) for one in store.inventories.list()],
+        [one.device for bed in store.testbeds.list() for one in store.devices.list(bed.name)],
     ]
 
 

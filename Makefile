@@ -36,7 +36,7 @@ up: setup ## the service on this machine: pages, API, a worker with the virtual 
 	@$(BIN)/rackproof up
 
 test: setup ## everything that CI runs
-	@$(MAKE) --no-print-directory --jobs=2 test-shared lint test-native test-kept test-pages
+	@$(MAKE) --no-print-directory --jobs=2 test-shared test-kept test-pages lint test-native
 	@echo "== pytest, what wants the machine for itself"
 	@$(BIN)/python -m pytest $(patsubst %,--ignore=%,$(SHARED) $(KEPT) tests/browser) $(PYTEST_ARGS)
 	@$(BIN)/python -m pytest $(DAY) $(PYTEST_ARGS)

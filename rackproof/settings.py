@@ -58,6 +58,7 @@ class Settings(BaseSettings):
     pantheon_dir: Path | None = Field(default=None, description="A checkout of Pantheon, whose wrappers run schemes that nothing else has.")
     pantheon_python: str = Field(default="python2", description="The interpreter of Pantheon's wrappers.")
     indigo_weights: Path | None = Field(default=None, description="The file of Indigo's trained weights.")
+    trex_dir: Path | None = Field(default=None, description="TRex's folder, which has t-rex-64, for schemes that are TRex's own TCP.")
     worker_timeout_s: float = Field(default=30.0, gt=0, description="How long a worker may be silent until others adopt its campaigns [s].")
 
     @field_validator("data_dir", "samples_dir", "reports_dir")

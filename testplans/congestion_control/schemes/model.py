@@ -20,6 +20,7 @@ PLACEHOLDERS = {
     "python": "a Python interpreter that has the modules that the scheme needs",
     "scripts": "the folder of the project's own programs for schemes",
     "weights": "the file of weights that the setting names",
+    "trex": "the folder of TRex that the setting names",
 }
 #: The folder of programs that the settings name, as a shell would write it.
 FOLDER = "$RACKPROOF_PROGRAMS_DIR"
@@ -132,6 +133,7 @@ class Scheme(Part):
         default=None, pattern=r"^[a-z]{1,5}$", description="An object in bpf/ that stands in where the kernel lacks it."
     )
     weights: bool = Field(default=False, description="The user must supply trained weights.")
+    trex: bool = Field(default=False, description="The user must name the folder of a TRex.")
     wrapper: str | None = Field(default=None, pattern=r"^\w+$")
     first: Side | None = None
     ready: Ready | None = None

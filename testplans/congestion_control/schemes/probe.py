@@ -55,6 +55,8 @@ class _Prober:
             whys.append(self.why(("algorithm", scheme.algorithm), partial(self._algorithm, scheme)))
         if scheme.weights:
             whys.append(self._weights())
+        if scheme.trex:
+            whys.append(self.why(("trex",), self._trex))
         if scheme.wrapper is not None:
             whys.append(self._wrapper(scheme.wrapper))
         return tuple(why for why in whys if why)
@@ -89,6 +91,13 @@ class _Prober:
             return "trained weights: set RACKPROOF_INDIGO_WEIGHTS to the file"
         return "" if path.is_file() else f"trained weights: expected a file at {path}, found none"
 
+    def _trex(self) -> str:
+        folder = self.tools.trex
+        if folder is None:
+            return "TRex: set RACKPROOF_TREX_DIR to its folder, which has t-rex-64; docs/trex.md says how to get it"
+        looked = self.call(self.tools.command(("test", "-x", f"{folder}/_t-rex-64")), LOOK_S)
+        return "" if looked.exit_status == 0 else f"TRex: expected the program _t-rex-64 in {folder}, found none"
+
     def _wrapper(self, name: str) -> str:
         try:
             wrapper = Wrapper.find(self.tools, name)
@@ -115,7 +124,7 @@ def version(scheme: Scheme, call: Call, tools: Tools) -> str:
     if scheme.version is None:
         return ""
     try:
-        said = call(tools.command(scheme.version, {"weights": str(tools.indigo_weights or "")}), LOOK_S)
+        said = call(tools.command(scheme.version, tools.settings), LOOK_S)
     except LabError:
         return ""
     return next((line.strip() for line in said.output.splitlines() if line.strip()), "") if said.exit_status == 0 else ""

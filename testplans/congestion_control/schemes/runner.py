@@ -156,7 +156,7 @@ class Flow:
 
     def _values(self, *sides: _Side) -> Mapping[Side, dict[str, str]]:
         common = {"port": str(self._port), "duration": str(int(self._runtime_s + self.scheme.settle_s) + SPARE_S), "scripts": str(SCRIPTS)}
-        common["weights"] = str(self._tools.indigo_weights or "")
+        common.update(self._tools.settings)
         if self.scheme.algorithm is not None:
             common["algorithm"] = self._cleanup.enter_context(
                 algorithms.offered(self._hosts["sender"], self.scheme.algorithm, self.scheme.bpf, self._tools)

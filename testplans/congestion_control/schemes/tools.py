@@ -34,6 +34,7 @@ class Tools:
     pantheon: Path | None = None
     pantheon_python: str = "python2"
     indigo_weights: Path | None = None
+    trex: Path | None = None
     pythons: tuple[str, ...] = (sys.executable, "python3", "/usr/bin/python3")
 
     @classmethod
@@ -44,6 +45,7 @@ class Tools:
             pantheon=settings.pantheon_dir,
             pantheon_python=settings.pantheon_python,
             indigo_weights=settings.indigo_weights,
+            trex=settings.trex_dir,
         )
 
     def command(self, arguments: Iterable[str], values: Mapping[str, str] | None = None) -> Command:
@@ -53,6 +55,11 @@ class Tools:
         mine = [str(self.programs), str(self.programs / "bin")]
         modules = str(self.programs / "node_modules")
         return Command(arguments=filled, environment={"PATH": os.pathsep.join([*mine, *path]), "NODE_PATH": modules})
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The placeholders that settings fill, "" where nothing is set."""
+        return {"weights": str(self.indigo_weights or ""), "trex": str(self.trex or "")}
 
     @property
     def plain_python(self) -> str:

@@ -18,6 +18,8 @@ def test_it_says_of_every_scheme_whether_it_is_here_or_what_is_missing() -> None
     assert sprout["missing"] == [
         "the wrapper sprout is in no registry: set RACKPROOF_PANTHEON_DIR to a checkout of Pantheon where it was set up"
     ]
+    trex = next(each for each in found if each["id"] == "trex-cubic")
+    assert "TRex: set RACKPROOF_TREX_DIR to its folder, which has t-rex-64; docs/trex.md says how to get it" in trex["missing"]
 
 
 def test_the_table_has_a_row_for_each() -> None:

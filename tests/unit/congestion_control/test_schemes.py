@@ -58,6 +58,7 @@ def test_placeholders_have_what_they_need() -> None:
         said = " ".join(each.arguments)
         assert ("{algorithm}" in said) == (each.algorithm is not None), each.id
         assert ("{weights}" in said) == each.weights, each.id
+        assert ("{trex}" in said) == each.trex, each.id
         if each.bpf is not None:
             assert (BPF / f"{each.bpf}.bpf.c").is_file()
             assert (BPF / f"{each.bpf}.bpf.o").is_file()
@@ -65,12 +66,20 @@ def test_placeholders_have_what_they_need() -> None:
 
 def test_kernel_algorithms_are_verified_by_name() -> None:
     for each in schemes().values():
-        if each.family == "tcp":
-            assert each.algorithm is not None
+        if each.algorithm is not None:
+            assert each.family == "tcp"
             assert each.is_right(each.algorithm)
             assert not each.is_right("")
             assert not each.is_right("another")
     assert schemes()["vegas"].is_right("rpvegas1a2b00")
+
+
+@pytest.mark.parametrize("algorithm", ["cubic", "newreno"])
+def test_what_trex_says_of_itself_is_verified(algorithm: str) -> None:
+    trex = scheme(f"trex-{algorithm}")
+    assert trex.is_right(f"TRex v3.08 {algorithm}")
+    assert not trex.is_right("")
+    assert not trex.is_right("TRex v3.08 reno")
 
 
 def test_a_good_file(tmp_path: Path) -> None:

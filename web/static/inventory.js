@@ -3,43 +3,17 @@
 {
   const form = document.getElementById("inventory");
   const text = document.getElementById("text");
-  const gutter = document.getElementById("gutter");
-  const faults = document.getElementById("yaml-faults");
-  const state = document.getElementById("yaml-state");
   const save = document.getElementById("save");
   const said = form.querySelector(".said");
   const { ask } = window.rackproof;
   const begun = text.value;
   let typing = 0, name = null;
 
-  function tell(problems) {
-    const bad = new Set(problems.map((problem) => problem.line));
-    gutter.replaceChildren(...text.value.split("\n").map((_, at) => {
-      const line = document.createElement("b");
-      line.textContent = at + 1;
-      if (bad.has(at + 1)) line.className = "bad";
-      return line;
-    }));
-    gutter.scrollTop = text.scrollTop;
-    faults.replaceChildren(...problems.map((problem) => {
-      const item = document.createElement("li");
-      const jump = document.createElement("button");
-      jump.type = "button";
-      jump.textContent = `${problem.line ? `Line ${problem.line}: ` : ""}${problem.where}: expected ${problem.expected}, found ${problem.found}`;
-      jump.addEventListener("click", () => show(problem.line ?? 1));
-      item.append(jump);
-      return item;
-    }));
-    text.setAttribute("aria-invalid", problems.length ? "true" : "false");
-    state.textContent = problems.length ? `${problems.length} ${problems.length === 1 ? "fault" : "faults"}` : "valid";
-    save.disabled = problems.length > 0;
-  }
+  const { state, tell: show, select } = window.rackproof.yamlText(text);
 
-  function show(number) {
-    const lines = text.value.split("\n");
-    const before = lines.slice(0, number - 1).reduce((length, line) => length + line.length + 1, 0);
-    text.focus();
-    text.setSelectionRange(before, before + lines[number - 1].length);
+  function tell(problems) {
+    show(problems, (problem) => select(problem.line ?? 1));
+    save.disabled = problems.length > 0;
   }
 
   let shown = null;
@@ -83,7 +57,6 @@
     clearTimeout(typing);
     typing = setTimeout(read, 300);
   });
-  text.addEventListener("scroll", () => { gutter.scrollTop = text.scrollTop; });
 
   document.getElementById("load").addEventListener("change", async (event) => {
     const file = event.target.files[0];

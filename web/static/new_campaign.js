@@ -4,8 +4,7 @@
   const desk = document.getElementById("desk");
   const form = document.getElementById("plan-form");
   const text = document.getElementById("plan-text");
-  const gutter = document.getElementById("gutter");
-  const faults = document.getElementById("yaml-faults");
+  const yaml = window.rackproof.yamlText(text);
   const submit = document.getElementById("submit");
   const button = document.getElementById("submit-button");
   const original = { id: desk.dataset.original, text: text.value };
@@ -21,33 +20,14 @@
   }
 
   function failed(problem) {
-    document.getElementById("yaml-state").textContent = problem.detail ?? problem.title ?? String(problem);
+    yaml.state.textContent = problem.detail ?? problem.title ?? String(problem);
   }
 
   // --- what is wrong, and where ---
 
   function tell(found) {
     problems = found;
-    const bad = new Set(problems.map((problem) => problem.line));
-    const lines = text.value.split("\n").length;
-    gutter.replaceChildren(...Array.from({ length: lines }, (_, at) => {
-      const line = document.createElement("b");
-      line.textContent = at + 1;
-      if (bad.has(at + 1)) line.className = "bad";
-      return line;
-    }));
-    gutter.scrollTop = text.scrollTop;
-    faults.replaceChildren(...problems.map((problem) => {
-      const line = document.createElement("li");
-      const jump = document.createElement("button");
-      jump.type = "button";
-      jump.textContent = `${problem.line ? `Line ${problem.line}: ` : ""}${problem.where}: expected ${problem.expected}, found ${problem.found}`;
-      jump.addEventListener("click", () => show(problem));
-      line.append(jump);
-      return line;
-    }));
-    text.setAttribute("aria-invalid", problems.length ? "true" : "false");
-    document.getElementById("yaml-state").textContent = problems.length ? `${problems.length} ${problems.length === 1 ? "fault" : "faults"}` : "valid";
+    yaml.tell(problems, show);
     button.disabled = problems.length > 0;
     for (const field of form.querySelectorAll(".wrong")) field.classList.remove("wrong");
     for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
@@ -76,11 +56,7 @@
   function show(problem) {
     const field = place(problem.where)?.querySelector("input, select, textarea, button");
     if (field && !form.disabled) field.focus();
-    else if (problem.line) {
-      const before = text.value.split("\n").slice(0, problem.line - 1).join("\n").length + (problem.line > 1 ? 1 : 0);
-      text.focus();
-      text.setSelectionRange(before, before + text.value.split("\n")[problem.line - 1].length);
-    }
+    else if (problem.line) yaml.select(problem.line);
   }
 
   // --- the form anew, as somebody left it ---
@@ -165,12 +141,11 @@
   }
   text.addEventListener("input", () => {
     changed = true;
-    gutter.scrollTop = text.scrollTop;
-    document.getElementById("yaml-state").textContent = "reading";
+    yaml.gutter.scrollTop = text.scrollTop;
+    yaml.state.textContent = "reading";
     clearTimeout(typing);
     typing = setTimeout(() => inTurn(read), 300);
   });
-  text.addEventListener("scroll", () => { gutter.scrollTop = text.scrollTop; });
 
   // --- what it would do ---
 

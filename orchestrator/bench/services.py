@@ -8,7 +8,7 @@ from orchestrator.bench.devices import BenchDevice, Tapped, models
 from orchestrator.bench.hosts import Hosts
 from orchestrator.bench.namespaces import Namespace
 from orchestrator.bench.probes import Probe, probe_all
-from orchestrator.generators.native.run import NativeRun, Outcome
+from orchestrator.generators.native.run import NativeRun, OneRun, Outcome
 from rackproof.errors import BenchError, DeviceError, GeneratorError
 from rackproof.model.functions import DeviceFunction
 from rackproof.model.program import Command, Ended
@@ -19,7 +19,7 @@ from rackproof.model.traffic import Traffic
 PORT_NAME_MAX = 15
 
 
-class Services:
+class Services(OneRun):
     """One topology at a time."""
 
     def __init__(self, rights: str) -> None:
@@ -27,7 +27,6 @@ class Services:
         self._namespaces: dict[str, Namespace] = {}
         self._devices: dict[str, BenchDevice] = {}
         self._hosts = Hosts((), {}, {})
-        self._run: NativeRun | None = None
 
     def probe(self) -> tuple[Probe, ...]:
         """What this machine can do, by trying."""
@@ -115,24 +114,11 @@ class Services:
 
     def start(self, traffic: Traffic) -> None:
         """Begin to send and listen. Raises GeneratorError."""
-        if self._run is not None:
-            raise GeneratorError("traffic is under way already")
+        self._must_be_free()
         generator = self._namespaces.get(GENERATOR)
         if generator is None:
             raise GeneratorError("no topology stands: assemble one first")
         self._run = NativeRun(generator, traffic)
-
-    def stop(self) -> None:
-        """Stop sending now; collect() still gives what came."""
-        if self._run is not None:
-            self._run.stop()
-
-    def collect(self) -> Outcome:
-        """What the traffic gave, after its last frame and the drain. Raises GeneratorError."""
-        if self._run is None:
-            raise GeneratorError("no traffic is under way")
-        run, self._run = self._run, None
-        return run.collect()
 
     def tap_check(self, device: str) -> None:
         """Nothing where the device can be tapped. Raises DeviceError where it cannot."""

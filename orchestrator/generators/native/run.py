@@ -111,6 +111,28 @@ class NativeRun:
         )
 
 
+class OneRun:
+    """What a process that sends one run of traffic at a time can be asked once it was begun."""
+
+    _run: NativeRun | None = None
+
+    def stop(self) -> None:
+        """Stop sending now; collect() still gives what came."""
+        if self._run is not None:
+            self._run.stop()
+
+    def collect(self) -> Outcome:
+        """What the traffic gave, after its last frame and the drain. Raises GeneratorError."""
+        if self._run is None:
+            raise GeneratorError("no traffic is under way")
+        run, self._run = self._run, None
+        return run.collect()
+
+    def _must_be_free(self) -> None:
+        if self._run is not None:
+            raise GeneratorError("traffic is under way already")
+
+
 def _capacity(traffic: Traffic) -> int:
     rate = sum(FLAT_OUT_FPS if stream.arrivals == "flat_out" else stream.rate_fps for stream in traffic.streams)
     return int(min(rate, FLAT_OUT_FPS) * (traffic.warmup_s + traffic.duration_s) * HEADROOM) + SPARE_RECORDS

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from orchestrator.bench.privileges import setns
 from orchestrator.generators.driver import PortState
 from orchestrator.generators.native.interfaces import TakenPort, interfaces
-from orchestrator.generators.native.run import NativeRun, Outcome
+from orchestrator.generators.native.run import NativeRun, OneRun
 from rackproof.errors import GeneratorError
 from rackproof.model.traffic import Stream, Traffic
 
@@ -18,12 +18,11 @@ _FRAMING_BYTES = 18
 _TAG_BYTES, _TAGGED = 4, b"\x81\x00"
 
 
-class PortServices:
+class PortServices(OneRun):
     """Ports are taken once; close() gives them back as they were."""
 
     def __init__(self) -> None:
         self._ports: dict[str, TakenPort] = {}
-        self._run: NativeRun | None = None
 
     def take(self, ports: Sequence[str], namespace: str, take_over: bool) -> None:
         """Take interfaces of this process's network namespace, or of the one that the path names. Raises GeneratorError."""
@@ -52,8 +51,7 @@ class PortServices:
 
     def start(self, traffic: Traffic) -> None:
         """Begin to send and listen. Raises GeneratorError."""
-        if self._run is not None:
-            raise GeneratorError("traffic is under way already")
+        self._must_be_free()
         used = {port for stream in traffic.streams for port in (stream.tx_port, stream.rx_port)}
         unknown = sorted(used - self._ports.keys())
         if unknown:
@@ -65,18 +63,6 @@ class PortServices:
             for port in (stream.tx_port, stream.rx_port):
                 _must_fit(stream, port, self._ports[port].mtu)
         self._run = NativeRun(None, traffic)
-
-    def stop(self) -> None:
-        """Stop sending now; collect() still gives what came."""
-        if self._run is not None:
-            self._run.stop()
-
-    def collect(self) -> Outcome:
-        """What the traffic gave, after its last frame and the drain. Raises GeneratorError."""
-        if self._run is None:
-            raise GeneratorError("no traffic is under way")
-        run, self._run = self._run, None
-        return run.collect()
 
     def close(self) -> None:
         """Stop traffic and give every port back as it was."""

@@ -1,4 +1,4 @@
-"""How the campaign's process and the bench's process talk: pickled messages, with open files beside them, over a socket pair.
+"""How the campaign's process talks to others of ours (the bench's, a generator's, Ansible's): pickled messages, with open files.
 
 Both ends are the same code of the same user, so pickle is safe here; nothing from outside ever comes this way.
 """
@@ -7,6 +7,9 @@ import pickle
 import select
 import socket
 import struct
+import subprocess
+import sys
+from collections.abc import Mapping
 from typing import Any
 
 _HEADER = struct.Struct("!QI")
@@ -61,3 +64,17 @@ class Channel:
     def close(self) -> None:
         """Close this end; the other one sees Closed."""
         self._sock.close()
+
+
+def spawned(module: str, *arguments: str, environment: Mapping[str, str]) -> tuple[subprocess.Popen[bytes], Channel]:
+    """A process that runs a module with the number of its end of a channel and the arguments; and our end."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, str(theirs.fileno()), *arguments],
+            pass_fds=(theirs.fileno(),),
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C in the terminal is for the campaign's process alone
+            env=environment,
+        )
+    return process, Channel(ours)

@@ -6,12 +6,11 @@ It ends with the channel, whatever the reason, so that nothing that it holds out
 import contextlib
 import os
 import select
-import socket
 import subprocess
 import sys
 from typing import Any
 
-from orchestrator.bench.channel import Channel, Closed
+from orchestrator.bench.channel import Channel, Closed, spawned
 from orchestrator.interruption import Interruption
 from rackproof.errors import LabError, TrialTimeout
 
@@ -37,16 +36,9 @@ class Served:
 
     def start(self, timeout_s: float) -> tuple[str, str]:
         """Start it; its first message, which says whether it is ready. Raises LabError."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", self._module, str(theirs.fileno())],
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C in the terminal is for the campaign's process alone
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            )
-        self._channel = Channel(ours)
+        path = os.pathsep.join(path for path in sys.path if path)
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": path}
+        self._process, self._channel = spawned(self._module, environment=environment)
         try:
             kind, text = self._reply(timeout_s)
         except BaseException:

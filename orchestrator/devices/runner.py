@@ -8,9 +8,7 @@ import contextlib
 import os
 import select
 import shutil
-import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +19,7 @@ from typing import Any, Self
 
 import psutil
 
-from orchestrator.bench.channel import Channel, Closed
+from orchestrator.bench.channel import Channel, Closed, spawned
 from orchestrator.devices import inventory
 from orchestrator.devices.platforms import platforms
 from orchestrator.devices.private import private_folder
@@ -172,16 +170,8 @@ class Ansible:
             return self._channel, self._folder
         self._folder, self._claim = private_folder()
         inventory.write_settings(self._folder)
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "orchestrator.devices.process", str(theirs.fileno()), str(self._folder)],
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-                env=inventory.environment(self._folder),
-            )
-        self._channel = Channel(ours)
+        environment = inventory.environment(self._folder)
+        self._process, self._channel = spawned("orchestrator.devices.process", str(self._folder), environment=environment)
         return self._channel, self._folder
 
 

@@ -2,14 +2,13 @@
 
 import os
 import select
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from orchestrator.bench.channel import Channel, Closed
+from orchestrator.bench.channel import Channel, Closed, spawned
 from orchestrator.generators.driver import Abilities, PortState
 from orchestrator.generators.trex.messages import Opened, PortNow, Run, Told, Where
 from orchestrator.generators.trex.orders import PHASES, runs
@@ -31,16 +30,9 @@ class TrexSession:
     def __init__(self, where: Where, fps: float, capture_frames: int, interruption: Interruption) -> None:
         self._where, self._fps, self._interruption = where, fps, interruption
         self.capture_frames = capture_frames
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "orchestrator.generators.trex.process", str(theirs.fileno())],
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C in the terminal is for the campaign's process alone
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-            )
-        self._channel: Channel | None = Channel(ours)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        self._channel: Channel | None
+        self._process, self._channel = spawned("orchestrator.generators.trex.process", environment=environment)
         try:
             self._opened: Opened = self.request("open", OPEN_S, where=where)
         except BaseException:

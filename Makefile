@@ -111,7 +111,8 @@ test-native: setup ## the engine's own tests
 SHARED := tests/unit tests/integration/api tests/integration/accounts tests/integration/web
 
 KEPT := tests/integration/client tests/integration/nights tests/integration/pantheon tests/integration/store tests/integration/inventories \
-	tests/integration/devices tests/integration/playbooks tests/contract/trex
+	tests/integration/devices tests/integration/playbooks tests/contract/trex tests/integration/orchestrator \
+	tests/integration/service/test_desk.py tests/integration/service/test_jobs.py tests/integration/service/test_reports.py
 
 # An engineer's day measures on the bench; the other tests of the pages do not.
 DAY := tests/browser/test_day.py

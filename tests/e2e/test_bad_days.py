@@ -21,6 +21,8 @@ pytestmark = pytest.mark.netns
 
 #: No wait in these tests is longer.
 BOUND_S = 60.0
+#: They take the way of SIGINT.
+long = pytest.mark.skipif(os.environ.get("RACKPROOF_LONG") != "1", reason="15 seconds each: RACKPROOF_LONG=1")
 
 
 def until(what: Callable[[], bool]) -> None:
@@ -62,7 +64,7 @@ def running(environment: dict[str, str], store: Store, tmp_path: Path) -> Iterat
                 process.kill()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=long), pytest.param(signal.SIGHUP, marks=long)])
 def test_a_signal_ends_it_in_order_and_it_can_be_resumed(
     running: subprocess.Popen[str], store: Store, environment: dict[str, str], number: signal.Signals
 ) -> None:

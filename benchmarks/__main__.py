@@ -10,7 +10,22 @@ from pathlib import Path
 
 TARGET = Path("build/benchmarks.json")
 #: Each in a process of its own: one does not warm up, or fill the memory, for another.
-PARTS = ("engine", "path", "analysis", "congestion_control", "demo", "lab", "devices", "captures", "service", "service_api", "pages")
+PARTS = (
+    "engine",
+    "path",
+    "chain",
+    "analysis",
+    "delay_statistics",
+    "multihop",
+    "congestion_control",
+    "demo",
+    "lab",
+    "devices",
+    "captures",
+    "service",
+    "service_api",
+    "pages",
+)
 
 
 def main() -> None:

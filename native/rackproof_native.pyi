@@ -8,6 +8,8 @@ interface's name as `filename`.
 
 from typing import Final, Literal, final
 
+from rackproof.model.xcf import ForwardingElement
+
 SIGNATURE_BYTES: Final[int]
 """Length of the signature that follows a stream's header [bytes]."""
 
@@ -505,3 +507,210 @@ class Path:
         """
     def report(self) -> PathReport:
         """What it did, up to now. Raises RuntimeError before the start."""
+
+@final
+class Wire:
+    """One full-duplex wire; both of its directions are alike."""
+
+    def __init__(self, a: str, b: str, *, rate_bps: float, queue_frames: int = 1000, delay_us: float = 0.0) -> None:
+        """a, b: interfaces.
+
+        rate_bps: bits per second at layer 1, 1e3 to 1e12: a frame takes its length (FCS counted, at
+            least 64 bytes) and 20 bytes of preamble and gap.
+        queue_frames: most frames that wait, beside the one that is under way; the next is dropped.
+        delay_us: how long a frame travels after its last bit has left, 0 to 6e7.
+
+        Raises ValueError for what is out of bounds.
+        """
+
+@final
+class WiresReport:
+    """What wires did. Counts are since the start; lateness and stalls since recording last began."""
+
+    @property
+    def forward(self) -> list[PathCounts]:
+        """By wire, from a to b, frames of every kind."""
+    @property
+    def backward(self) -> list[PathCounts]:
+        """By wire, from b to a."""
+    @property
+    def ring_drops(self) -> int:
+        """Frames that ring or memory (262144 frames) had no room for: any makes the wires untrue."""
+    @property
+    def strays(self) -> int:
+        """Frames on interfaces of no wire, and those longer than the first interface's MTU."""
+    @property
+    def lateness_ns_p50(self) -> int:
+        """Actual handing over minus departure in virtual time, median of all wires [ns]."""
+    @property
+    def lateness_ns_p99(self) -> int:
+        """The same, 99th percentile [ns], at most 3.2 % too high."""
+    @property
+    def lateness_ns_max(self) -> int:
+        """The same, maximum [ns]."""
+    @property
+    def forward_lateness_ns_p50(self) -> list[int]:
+        """The median of each wire from a to b [ns], at most 3.2 % too high."""
+    @property
+    def clock_step_ns(self) -> int:
+        """How far CLOCK_REALTIME moved against CLOCK_MONOTONIC since the start [ns]."""
+    @property
+    def stalled_ns(self) -> int:
+        """How long the thread was kept from running, in pauses of more than 0.2 ms [ns]."""
+    @property
+    def stalls(self) -> list[tuple[int, int]]:
+        """Start (CLOCK_REALTIME) and length of those pauses, the first 10000 [ns]."""
+
+@final
+class Wires:
+    """Wires side by side in one namespace, served by one thread in virtual time as a Path is.
+
+    The thread spins while frames are under way and as long as it records.
+    """
+
+    def __init__(
+        self,
+        *,
+        netns_fd: int | None,
+        wires: list[Wire],
+        first_port: int = 0,
+        yields: bool = False,
+        cpu: int | None = None,
+        nice: int | None = None,
+    ) -> None:
+        """Opens the sockets.
+
+        netns_fd: namespace of all interfaces; None means the caller's. The MTU of the first wire's a
+            bounds the frames. first_port: what records call the first wire. cpu and nice as for
+            Sender.
+        yields: whether others may have its processor whenever it has no frame, for elements that
+            forward there; on a busy machine every other program delays it then.
+
+        Raises OSError if an interface or namespace can't be used, ValueError for wires that share an
+        interface.
+        """
+    def start(self) -> None:
+        """Begins to forward; frames are seen from the moment it returns.
+
+        Raises RuntimeError if it was started before.
+        """
+    def stop(self) -> None:
+        """Ends recording and forwarding. Frames under way are discarded."""
+    def start_recording(self, capacity: int = 50_000_000) -> int:
+        """Gets ready to write down; that moment, CLOCK_REALTIME [ns]. Nothing is before select().
+
+        capacity: most records, 32 bytes each; memory is taken as they are written. The last recording
+        is forgotten with the next end of one. Raises RuntimeError if it records or doesn't run.
+        """
+    def select(self, campaign: int, trial: int) -> None:
+        """Writes down the signed frames of this campaign and trial on their way from a to b from now on.
+
+        Raises RuntimeError if it doesn't record.
+        """
+    def stop_recording(self) -> int:
+        """Ends recording; that moment, CLOCK_REALTIME [ns]. Raises RuntimeError if it doesn't record."""
+    def take_records_fd(self) -> tuple[int, int, int]:
+        """Descriptor of a memfd that holds the last recording's records and nothing else, which the
+        caller owns, how many frames there was no room for, and how many were of other trials.
+
+        One record a frame, in the order of arrival: tx_ns when it came (the kernel's timestamp), rx_ns
+        when it was handed to the kernel to leave (0: dropped, -1: still under way at the end), sequence
+        and stream of its signature, frame_bytes its length on the wire with FCS and tags, port the
+        wire's, pcp of the outermost VLAN tag, flags FLAG_* of what was stacked.
+
+        Raises RuntimeError before stop_recording and when called twice.
+        """
+    def report(self) -> WiresReport:
+        """What they did, up to now. Raises RuntimeError before the start."""
+
+@final
+class Xdp:
+    """A compiled object of XDP programs in the kernel, and its maps, whose keys and values are bytes.
+
+    Deleting it takes the programs off all interfaces and frees the maps. What the kernel refuses
+    raises OSError.
+    """
+
+    def __init__(self, elf: bytes, *, netns_fd: int) -> None:
+        """Load all programs of the object; the loader needs no compiler. Needs CAP_BPF and CAP_NET_ADMIN.
+
+        `netns_fd` is an open descriptor of the namespace that interfaces belong to; it may be
+        closed afterwards.
+        """
+    def attach(self, program: str, interface: str) -> None:
+        """Let an interface's incoming frames pass a program, in generic mode."""
+    def program_fd(self, program: str) -> int:
+        """Descriptor of a program, open as long as this; for maps of interfaces."""
+    def add_maps(
+        self, outer: str, indices: list[int], *, map_type: int, key_bytes: int, value_bytes: int, entries: int, flags: int = 0
+    ) -> None:
+        """Make maps of one kind within a map of maps; their names are then "outer/index"."""
+    def update(self, name: str, entries: list[tuple[bytes, bytes]]) -> None:
+        """Write entries (key, value), each at once."""
+    def lookup(self, name: str, keys: list[bytes]) -> list[bytes | None]:
+        """Values of keys, None where there is none.
+
+        A per-CPU map has one value for each possible processor, one behind the other, each filled
+        up to 8 bytes; a map of maps gives the number of the map.
+        """
+    def delete(self, name: str, keys: list[bytes]) -> None:
+        """Delete entries; keys that are not there are passed over."""
+    def keys(self, name: str) -> list[bytes]:
+        """All keys."""
+
+@final
+class ElementPipeline:
+    """The pipeline of a packet forwarding element of 5G-Crosshaul, frame by frame, without ports and clock."""
+
+    def __init__(self, tables: ForwardingElement) -> None:
+        """Empty counters, full buckets. Raises ValueError for tables that name what they do not have."""
+    def forward(self, port: str, frame: bytes, time_ns: int) -> list[tuple[str, bytes]]:
+        """Takes a frame (tags in place, without FCS) that came in at `port`; where it leaves, and what leaves there.
+
+        time_ns: when it came; buckets fill with it.
+        """
+    def change(self, tables: ForwardingElement) -> None:
+        """Other tables from the next frame on. Counters and buckets of entries that stay go on. Raises ValueError."""
+    def counters(self) -> dict[str, int]:
+        """Frames and octets (FCS included) of each entry ("table.1,4.65537/02:00:00:00:00:01.frames"), drops by reason."""
+
+@final
+class ElementReport:
+    """What an element did since its start."""
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Those of its pipeline."""
+    @property
+    def ring_drops(self) -> int:
+        """Frames that the receive ring had no room for."""
+    @property
+    def errors(self) -> int:
+        """Frames that an interface refused."""
+
+@final
+class Forwarder:
+    """One thread for many elements; it sleeps when nothing comes, and ends with the last of them."""
+
+    def __init__(self, *, cpu: int | None = None, nice: int | None = None) -> None:
+        """Starts the thread. cpu and nice as for Sender."""
+
+@final
+class Element:
+    """A forwarding element between real ports."""
+
+    def __init__(self, forwarder: Forwarder, *, netns_fd: int | None, ports: list[str], tables: ForwardingElement) -> None:
+        """Opens the sockets and begins to forward; frames are seen from the moment it returns.
+
+        netns_fd: namespace of all interfaces; None means the caller's. ports: interfaces, at least one, among them those that
+            the tables name; frames that come in at others are dropped.
+
+        Raises OSError if an interface or namespace can't be used, ValueError as ElementPipeline, RuntimeError if the forwarder
+        has ended.
+        """
+    def change(self, tables: ForwardingElement) -> None:
+        """As ElementPipeline.change, between two frames. Raises ValueError, RuntimeError if it does not forward."""
+    def stop(self) -> None:
+        """Stops forwarding."""
+    def report(self) -> ElementReport:
+        """What it did so far, or until it was stopped. Raises RuntimeError if the forwarder has ended."""

@@ -1,10 +1,11 @@
 """What the core asks of a laboratory: protocols that the bench and every real testbed, device and generator keep."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from rackproof.errors import LabError
 from rackproof.model.functions import DeviceFunction
 from rackproof.model.program import Command, Ended
 from rackproof.model.topology import Setup, Topology
@@ -109,11 +110,37 @@ class Rig(Protocol):
     def tap(self, device: str) -> Tap:
         """The tap of the path of that name. Raises KeyError, LabError where the device has none."""
 
+    def wires(self) -> Tap | None:
+        """What sees every frame on the links that are emulated (rackproof.model.xcf.FIRST_LINK); None where no link is."""
+
     def pause(self, seconds: float) -> None:
         """Let time pass. Raises LabError when the rig is gone, Stopped when somebody wants an end."""
 
     def withdraw(self, device: str, why: str) -> None:
         """Let nobody use a device that could not be brought back, until somebody has looked at it. Nothing where it ends with the rig."""
+
+
+@runtime_checkable
+class SideBySide(Protocol):
+    """What a rig has besides where it can work on several devices at the same time: each step as in Device, with what came of it by device.
+
+    What fails on a device is its LabError, in its place; the others go on.
+    """
+
+    def configurations(self, devices: Sequence[str]) -> Mapping[str, str | LabError]:
+        """Device.configuration() of each."""
+
+    def facts_of(self, devices: Sequence[str]) -> Mapping[str, Mapping[str, str] | LabError]:
+        """Device.facts() of each."""
+
+    def apply(self, functions: Mapping[str, DeviceFunction]) -> Mapping[str, LabError | None]:
+        """Device.apply() of each that has a function here; each was captured before."""
+
+    def check(self, functions: Mapping[str, DeviceFunction]) -> Mapping[str, LabError | None]:
+        """Device.check() of each that has a function here."""
+
+    def restore(self, devices: Sequence[str]) -> Mapping[str, LabError | None]:
+        """Device.restore() of each."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,6 +151,8 @@ class Limits:
     can emulate, by model (absent: no bound). device_models: model -> why it cannot be used here ("" where it can). options: model -> the
     options that it knows. schemes: congestion-control scheme -> what is missing for it here ("" where nothing is). hosts: real host -> why
     it cannot be used ("" where it can). arrivals: law of arrivals -> why the generator cannot send by it (absent where it can).
+    wires_fps: frames per second over all emulated links of a topology together, by the model of devices between (absent: no bound);
+    a chain of h devices has h - 1 such links, and each of its frames passes all.
     notes: device model, or "generator" -> function ("qos-scheduler") or topic ("poisson") -> what a plan's author should know of it.
     """
 
@@ -135,6 +164,7 @@ class Limits:
     schemes: Mapping[str, str] = field(default_factory=dict)
     arrivals: Mapping[str, str] = field(default_factory=dict)
     hosts: Mapping[str, str] = field(default_factory=dict)
+    wires_fps: Mapping[str, float] = field(default_factory=dict)
     notes: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
 

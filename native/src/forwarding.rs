@@ -54,11 +54,24 @@ pub fn insert_by_time<T>(arrived: &mut VecDeque<T>, frame: T, time_ns: impl Fn(&
 
 /// Sleeps until a frame comes, at most a few milliseconds.
 pub fn sleep(socket: &PacketSocket) {
-    let mut waiting = libc::pollfd {
-        fd: socket.raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
+    sleep_for_any(std::iter::once(socket));
+}
+
+/// Sleeps until a frame comes at one of these, at most a few milliseconds.
+pub fn sleep_for_any<'a>(sockets: impl Iterator<Item = &'a PacketSocket>) {
+    let mut waiting: Vec<libc::pollfd> = sockets
+        .map(|socket| libc::pollfd {
+            fd: socket.raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        })
+        .collect();
+    // SAFETY: live pollfds, as many as said.
+    unsafe {
+        libc::poll(
+            waiting.as_mut_ptr(),
+            waiting.len() as libc::nfds_t,
+            SLEEP_MS,
+        )
     };
-    // SAFETY: one live pollfd.
-    unsafe { libc::poll(&mut waiting, 1, SLEEP_MS) };
 }

@@ -32,6 +32,15 @@ impl Histogram {
         self.max_ns = self.max_ns.max(value_ns);
     }
 
+    /// Counts all that `other` counted.
+    pub fn add(&mut self, other: &Self) {
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self.total += other.total;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
     /// The value below or at which the fraction `q` lies [ns]: the top of its bucket, at most 3.2 %
     /// too high, never above the maximum. 0 for an empty histogram.
     pub fn quantile_ns(&self, q: f64) -> i64 {
@@ -103,6 +112,22 @@ mod tests {
         assert_eq!(histogram.quantile_ns(1.0), 100_000);
         assert_eq!(histogram.max_ns(), 100_000);
         assert_eq!(histogram.total(), 100_000);
+    }
+
+    #[test]
+    fn sums_are_as_if_counted_together() {
+        let mut halves = [Histogram::default(), Histogram::default()];
+        let mut whole = Histogram::default();
+        for value in 1..=1_000 {
+            halves[usize::from(value > 700)].record(value);
+            whole.record(value);
+        }
+        let [mut low, high] = halves;
+        low.add(&high);
+        for q in [0.1, 0.5, 0.9, 1.0] {
+            assert_eq!(low.quantile_ns(q), whole.quantile_ns(q));
+        }
+        assert_eq!((low.total(), low.max_ns()), (1_000, 1_000));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What measures: a paced packet sender, a recording receiver, a reference switch and an emulated path.
+//! What measures: a paced packet sender, a recording receiver, a reference switch, emulated links and paths, a forwarding element.
 //!
 //! Everything here is plain Rust on Linux packet sockets; `python` wraps it for Python.
 
@@ -8,6 +8,8 @@ compile_error!("packet sockets, network namespaces and memfd are Linux's");
 pub mod arrivals;
 pub mod batch;
 pub mod clock;
+pub mod egress;
+pub mod element;
 pub mod error;
 pub mod forwarding;
 pub mod frame;
@@ -22,7 +24,9 @@ pub mod sender;
 pub mod socket;
 pub mod stalls;
 pub mod switch;
+pub mod wires;
 pub mod worker;
+pub mod xdp;
 
 #[cfg(feature = "python")]
 mod python;

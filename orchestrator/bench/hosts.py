@@ -31,7 +31,7 @@ class Hosts:
 
     def __init__(self, specs: Sequence[HostSpec], namespaces: Mapping[str, Namespace], cabled: Mapping[str, Sequence[str]]) -> None:
         self._namespaces = {spec.name: namespaces[spec.name] for spec in specs}
-        self._programs: dict[int, _Program] = {}
+        self._programs: dict[int, Launched] = {}
         self._numbers = count(1)
         for spec in specs:
             if spec.port not in cabled.get(spec.name, ()):
@@ -48,7 +48,7 @@ class Hosts:
         except KeyError:
             raise BenchError(f"{host}: no such host in the topology that stands") from None
         number = next(self._numbers)
-        self._programs[number] = _Program(host, namespace, command)
+        self._programs[number] = Launched(host, namespace, command)
         return number
 
     def poll(self, program: int) -> Ended | None:
@@ -68,8 +68,8 @@ class Hosts:
         self._programs.clear()
 
 
-class _Program:
-    """A program under its launcher."""
+class Launched:
+    """A program in a network namespace, under its launcher: whatever it started ends with it, and all of it with this process."""
 
     def __init__(self, host: str, namespace: Namespace, command: Command) -> None:
         if not command.arguments:

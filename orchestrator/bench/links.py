@@ -46,6 +46,26 @@ def hardware_address(namespace: Namespace, port: str) -> str:
     return str(link.get_attr("IFLA_ADDRESS"))
 
 
+def flags(namespace: Namespace, port: str) -> int:
+    """What the kernel says of a port: IFF_* of <linux/if.h>. Raises KeyError."""
+    (link,) = namespace.route.get_links(index(namespace, port))
+    return int(link["flags"])
+
+
+def counters(namespace: Namespace, ports: Iterable[str]) -> dict[str, int]:
+    """Frames that the kernel counted at each port as received, sent and dropped ("east.received")."""
+    counted: dict[str, int] = {}
+    for port in ports:
+        (link,) = namespace.route.get_links(index(namespace, port))
+        statistics = link.get_attr("IFLA_STATS64")
+        counted |= {
+            f"{port}.received": int(statistics["rx_packets"]),
+            f"{port}.sent": int(statistics["tx_packets"]),
+            f"{port}.dropped": int(statistics["rx_dropped"] + statistics["tx_dropped"]),
+        }
+    return counted
+
+
 def _plain(port: str) -> None:
     ethtool = IoctlEthtool(port)
     try:

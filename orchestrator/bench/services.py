@@ -8,6 +8,7 @@ from orchestrator.bench.devices import BenchDevice, Tapped, models
 from orchestrator.bench.hosts import Hosts
 from orchestrator.bench.namespaces import Namespace
 from orchestrator.bench.probes import Probe, probe_all
+from orchestrator.bench.wires import Wires
 from orchestrator.generators.native.run import NativeRun, OneRun, Outcome
 from rackproof.errors import BenchError, DeviceError, GeneratorError
 from rackproof.model.functions import DeviceFunction
@@ -27,10 +28,20 @@ class Services(OneRun):
         self._namespaces: dict[str, Namespace] = {}
         self._devices: dict[str, BenchDevice] = {}
         self._hosts = Hosts((), {}, {})
+        self._wires: Wires | None = None
 
     def probe(self) -> tuple[Probe, ...]:
         """What this machine can do, by trying."""
         return probe_all(self._rights)
+
+    def wires_fps(self) -> Mapping[str, float]:
+        """Frames per second over all emulated links, by the model of the devices between them."""
+        found = {}
+        for name, module in models().items():
+            most = "WIRES_FPS_MAX_SHARED" if _shares_processor(name) else "WIRES_FPS_MAX"
+            if (fps := getattr(module, most, None)) is not None:
+                found[name] = float(fps)
+        return found
 
     def assemble(self, topology: Topology) -> None:
         """Build namespaces, cables and devices. Raises BenchError."""
@@ -53,7 +64,10 @@ class Services(OneRun):
                 if not 0 < len(end.port) <= PORT_NAME_MAX:
                     raise BenchError(f"port name {end.port!r}: expected 1 to {PORT_NAME_MAX} characters")
                 ports.setdefault(end.node, []).append(end.port)
-            links.cable(self._namespaces[link.a.node], link.a.port, self._namespaces[link.b.node], link.b.port)
+            if link.wire is None:
+                links.cable(self._namespaces[link.a.node], link.a.port, self._namespaces[link.b.node], link.b.port)
+        if emulated := [link for link in topology.links if link.wire is not None]:
+            self._wires = Wires(emulated, self._namespaces, yields=any(_shares_processor(spec.model) for spec in topology.devices))
         self._hosts = Hosts(topology.hosts, self._namespaces, ports)
         for spec in topology.devices:
             module = models().get(spec.model)
@@ -70,6 +84,9 @@ class Services(OneRun):
             self._run = None
         for device in self._devices.values():
             device.close()
+        if self._wires is not None:
+            self._wires.close()
+            self._wires = None
         for namespace in self._namespaces.values():
             namespace.close()
         self._devices.clear()
@@ -118,21 +135,31 @@ class Services(OneRun):
         generator = self._namespaces.get(GENERATOR)
         if generator is None:
             raise GeneratorError("no topology stands: assemble one first")
+        if self._wires is not None:
+            self._wires.expect((traffic.campaign, traffic.trial))
         self._run = NativeRun(generator, traffic)
+
+    def collect(self) -> Outcome:
+        """What the traffic gave, after its last frame and the drain. Raises GeneratorError."""
+        try:
+            return super().collect()
+        finally:
+            if self._wires is not None:
+                self._wires.expect(None)
 
     def tap_check(self, device: str) -> None:
         """Nothing where the device can be tapped. Raises DeviceError where it cannot."""
         self._tapped(device)
 
-    def tap_start(self, device: str) -> None:
-        """Begin to record what enters and leaves a device. Raises DeviceError."""
+    def tap_start(self, device: str | None) -> None:
+        """Begin to record what enters and leaves a device, or what passes the emulated links (None). Raises LabError."""
         self._tapped(device).tap_start()
 
-    def tap_stop(self, device: str) -> None:
-        """End recording; tap_collect() then gives what was seen. Raises DeviceError."""
+    def tap_stop(self, device: str | None) -> None:
+        """End recording; tap_collect() then gives what was seen. Raises LabError."""
         self._tapped(device).tap_stop()
 
-    def tap_collect(self, device: str) -> Outcome:
+    def tap_collect(self, device: str | None) -> Outcome:
         """What the last recording saw. Raises GeneratorError."""
         return self._tapped(device).tap_collect()
 
@@ -147,8 +174,17 @@ class Services(OneRun):
         except KeyError:
             raise DeviceError(f"{name}: no such device in the topology that stands") from None
 
-    def _tapped(self, name: str) -> Tapped:
+    def _tapped(self, name: str | None) -> Tapped:
+        if name is None:
+            if self._wires is None:
+                raise BenchError("no link of the topology is emulated")
+            return self._wires
         device = self._device(name)
         if not isinstance(device, Tapped):
             raise DeviceError(f"{name}: a device of this model has no tap; an emulated path has")
         return device
+
+
+def _shares_processor(model: str) -> bool:
+    shares = getattr(models().get(model), "shares_processor", None)
+    return shares is not None and bool(shares())

@@ -1,4 +1,4 @@
-"""The tap of an emulated path as the campaign's process sees it: rackproof.ports.Tap."""
+"""The tap of an emulated path, or of emulated links, as the campaign's process sees it: rackproof.ports.Tap."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class BenchTap:
-    """Records in the path's engine; what it saw comes as a file."""
+    """Records in the engine of a path, or of the emulated links (None); what it saw comes as a file."""
 
-    def __init__(self, bench: Bench, device: str) -> None:
+    def __init__(self, bench: Bench, device: str | None) -> None:
         self._bench = bench
         self._device = device
 
@@ -27,7 +27,7 @@ class BenchTap:
 
 
 class _Recording:
-    def __init__(self, bench: Bench, device: str) -> None:
+    def __init__(self, bench: Bench, device: str | None) -> None:
         self._bench = bench
         self._device = device
         self._over = False

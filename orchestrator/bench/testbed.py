@@ -120,6 +120,7 @@ class Bench:
             device_models=self.limits_of_models(),
             options={name: module.OPTIONS for name, module in models().items()},
             schemes=Schemes(),
+            wires_fps=self.request("wires_fps"),
         )
 
     def limits_of_models(self) -> Mapping[str, str]:
@@ -166,6 +167,7 @@ class _Rig:
         self._bench = bench
         self._devices: dict[str, Device] = {spec.name: _Device(bench, spec.name) for spec in topology.devices}
         self._hosts: dict[str, Host] = {spec.name: BenchHost(bench, spec) for spec in topology.hosts}
+        self._emulated = any(link.wire is not None for link in topology.links)
 
     def device(self, name: str) -> Device:
         return self._devices[name]
@@ -176,6 +178,9 @@ class _Rig:
     def tap(self, device: str) -> Tap:
         self._bench.request("tap_check", device=self._devices[device].name)
         return BenchTap(self._bench, device)
+
+    def wires(self) -> Tap | None:
+        return BenchTap(self._bench, None) if self._emulated else None
 
     def withdraw(self, device: str, why: str) -> None:
         """Nothing: a device of the bench ends with its rig."""

@@ -31,12 +31,28 @@ class Endpoint:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Wire:
+    """What a bench must emulate for a link to be like a cable: frames take their time at rate_bps (layer 1), one after the other.
+
+    queue_frames wait at most in front of it; the next is dropped. delay_us is a fault planted behind it, which no hardware can have.
+    """
+
+    rate_bps: float
+    queue_frames: int = 1000
+    delay_us: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Link:
-    """A cable between two ports. rate_bps: the most that the plan sends over it, at layer 1; 0: the plan does not say."""
+    """A cable between two ports. rate_bps: the most that the plan sends over it, at layer 1; 0: the plan does not say.
+
+    wire: what a bench emulates in both directions, where the time that a frame takes on the link matters; a cable takes it by itself.
+    """
 
     a: Endpoint
     b: Endpoint
     rate_bps: float = 0.0
+    wire: Wire | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -92,6 +92,9 @@ class _Rig:
     def tap(self, device: str) -> Tap:
         raise KeyError(device)
 
+    def wires(self) -> None:
+        return None
+
     def withdraw(self, device: str, why: str) -> None: ...
 
     def pause(self, seconds: float) -> None:

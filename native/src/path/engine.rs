@@ -4,26 +4,23 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
-use super::egress::{Egress, open_socket};
-use super::frames::{Arrived, Leaving, Port, keep, ports_of};
+use super::frames::{Arrived, Leaving, Port, Reading, keep, ports_of};
 use super::line::Line;
 use super::recording::{DROPPED, Recording};
 use super::{PathReport, PathSpec, Request};
-use crate::batch::{BATCH_FRAMES, is_full};
+use crate::batch::is_full;
 use crate::clock::{Moment, monotonic_ns, realtime_ns};
+use crate::egress::{Egress, LEAVING_FRAMES};
 use crate::error::SetupError;
 use crate::forwarding::{
     self, FRAMING_BYTES, RING_SLOTS, SETTLING_NS, SPIN_NS, fits, insert_by_time,
 };
 use crate::lateness::Histogram;
-use crate::netns;
 use crate::pool::Pool;
 use crate::ring::RingV2;
-use crate::socket::PacketSocket;
+use crate::socket::{PacketSocket, PortSpec};
 use crate::stalls::Stalls;
 
-/// An IP packet is at least this long.
-const SHORTEST_BYTES: u32 = 20;
 /// Buffers at the start; more are made when needed ...
 const POOL_SLOTS: usize = 4096;
 /// ... up to these: half a gigabyte.
@@ -38,13 +35,14 @@ pub struct Engine {
     egress: Egress,
     ports: Vec<Port>,
     pool: Pool,
-    lines: [Line; 2],
+    lines: Vec<Line>,
+    reading: Reading,
+    yields: bool,
     settling_ns: i64,
     arrived: VecDeque<Arrived>,
     due: VecDeque<Leaving>,
     blocked_ns: Option<i64>,
     recording: Option<Recording>,
-    lateness: Histogram,
     stalls: Stalls,
     report: PathReport,
     start: Moment,
@@ -53,26 +51,34 @@ pub struct Engine {
 impl Engine {
     /// Opens everything.
     pub fn open(spec: &PathSpec) -> Result<Self, SetupError> {
-        let egress = Egress::open(spec)?;
-        let ingress = open_socket(spec)?;
+        let first = PortSpec {
+            interface: spec.pairs[0].a.clone(),
+            netns_fd: spec.netns_fd,
+        };
+        let egress = Egress::open(&first)?;
+        let ingress = PacketSocket::open(&first)?;
         ingress.tune_for_receiving()?;
         let frame_bytes = (ingress.mtu() + FRAMING_BYTES) as usize;
         let ring = RingV2::new(&ingress, frame_bytes, RING_SLOTS)?;
-        let least_ns = spec.directions.iter().map(|d| d.least_ns(SHORTEST_BYTES));
+        let shortest_bytes = spec.reading.shortest_bytes();
+        let least_ns = spec.directions.iter().map(|d| d.least_ns(shortest_bytes));
         Ok(Self {
             ring,
             ingress,
             egress,
-            ports: netns::run_in(spec.netns_fd, || ports_of(&spec.pairs))?,
+            ports: ports_of(spec)?,
             pool: Pool::new(POOL_SLOTS, frame_bytes.max(2048) + 8),
-            lines: [0, 1].map(|number| Line::new(spec, number)),
+            lines: (0..spec.directions.len())
+                .map(|number| Line::new(spec, number))
+                .collect(),
+            reading: spec.reading,
+            yields: spec.yields,
             // A decision may wait this long and still be in time for its departure.
             settling_ns: least_ns.fold(SETTLING_NS, i64::min),
             arrived: VecDeque::new(),
-            due: VecDeque::with_capacity(BATCH_FRAMES),
+            due: VecDeque::with_capacity(LEAVING_FRAMES),
             blocked_ns: None,
             recording: None,
-            lateness: Histogram::default(),
             stalls: Stalls::default(),
             report: PathReport::default(),
             start: Moment::now(),
@@ -99,7 +105,14 @@ impl Engine {
             while let Ok(request) = asked.try_recv() {
                 self.answer(request);
             }
-            if self.is_busy() {
+            if self.has_frames() {
+                busy_ns = now;
+                continue;
+            }
+            if self.yields {
+                std::thread::yield_now();
+            }
+            if self.is_watched() {
                 busy_ns = now;
             } else if now - busy_ns > SPIN_NS {
                 forwarding::sleep(&self.ingress);
@@ -124,10 +137,16 @@ impl Engine {
             } else {
                 let now = realtime_ns();
                 self.restart(now);
-                self.lateness = Histogram::default();
                 self.stalls = Stalls::default();
-                self.recording = Some(Recording::new(records));
+                self.recording = Some(Recording::new(records, self.reading));
                 Ok(now)
+            })),
+            Request::Select(trial, answer) => drop(answer.send(match &mut self.recording {
+                Some(recording) => {
+                    recording.select(trial);
+                    true
+                }
+                None => false,
             })),
             Request::EndRecord(answer) => {
                 self.lines.iter_mut().for_each(Line::forget_rows);
@@ -147,11 +166,17 @@ impl Engine {
     fn tell(&mut self) -> PathReport {
         // The kernel's count begins anew with every reading.
         self.report.ring_drops += self.ingress.take_ring_drops(false);
+        let mut lateness = Histogram::default();
+        for line in &self.lines {
+            lateness.add(line.lateness());
+        }
+        let medians = self.lines.iter().map(|l| l.lateness().quantile_ns(0.5));
         PathReport {
-            directions: [self.lines[0].counts(), self.lines[1].counts()],
-            lateness_ns_p50: self.lateness.quantile_ns(0.5),
-            lateness_ns_p99: self.lateness.quantile_ns(0.99),
-            lateness_ns_max: self.lateness.max_ns(),
+            directions: self.lines.iter().map(Line::counts).collect(),
+            lateness_ns_p50: lateness.quantile_ns(0.5),
+            lateness_ns_p99: lateness.quantile_ns(0.99),
+            lateness_ns_max: lateness.max_ns(),
+            direction_lateness_ns_p50: medians.collect(),
             stalled_ns: self.stalls.total_ns,
             stalls: self.stalls.listed.clone(),
             clock_step_ns: Moment::now().step_since(&self.start),
@@ -167,6 +192,7 @@ impl Engine {
             ports,
             pool,
             arrived,
+            reading,
             report,
             ..
         } = self;
@@ -174,7 +200,8 @@ impl Engine {
             match ports.iter().find(|port| port.ifindex == view.ifindex) {
                 Some(port) if fits(view, pool) => {
                     if pool.in_use() < POOL_SLOTS_MAX {
-                        insert_by_time(arrived, keep(view, port, pool), Arrived::time_ns);
+                        let frame = keep(view, port, *reading, pool);
+                        insert_by_time(arrived, frame, Arrived::time_ns);
                     } else {
                         report.ring_drops += 1;
                     }
@@ -195,7 +222,7 @@ impl Engine {
             let Some(arrived) = self.arrived.pop_front() else {
                 return;
             };
-            let line = &mut self.lines[arrived.direction()];
+            let line = &mut self.lines[arrived.line];
             if let Some(handle) = line.take(arrived, self.recording.as_mut()) {
                 self.pool.give_back(handle);
             }
@@ -213,57 +240,57 @@ impl Engine {
         let pool = &self.pool;
         let frames = self.due.iter().map(|f| (f.to_ifindex, pool.get(f.handle)));
         match self.egress.send(frames) {
-            Ok(gone) => {
+            Ok((handed_ns, gone)) => {
                 self.blocked_ns = None;
                 // The kernel takes one after the other.
-                let each_ns = (realtime_ns() - before) / gone.max(1) as i64;
+                let each_ns = match gone {
+                    0 | 1 => 0,
+                    _ => (realtime_ns() - handed_ns) / gone as i64,
+                };
                 for position in 0..gone as i64 {
-                    self.finish(before + position * each_ns, true);
+                    self.finish(Some(handed_ns + position * each_ns));
                 }
             }
             // The frames stay due, and their lateness grows.
             Err(error)
                 if is_full(&error)
                     && before - *self.blocked_ns.get_or_insert(before) < PATIENCE_NS => {}
-            Err(_) => self.finish(before, false),
+            Err(_) => self.finish(None),
         }
     }
 
     /// Moves frames that are due, in the order of their times.
     #[inline]
     fn collect_due(&mut self, now: i64) {
-        while self.due.len() < BATCH_FRAMES {
-            let [forward, backward] = &mut self.lines;
-            let line = if forward.next_ns() <= backward.next_ns() {
-                forward
-            } else {
-                backward
-            };
-            if line.next_ns() > now {
-                break;
+        while self.due.len() < LEAVING_FRAMES {
+            let next = self.lines.iter_mut().min_by_key(|line| line.next_ns());
+            match next {
+                Some(line) if line.next_ns() <= now => self.due.extend(line.pop()),
+                _ => break,
             }
-            self.due.extend(line.pop());
         }
     }
 
     /// The first frame that is due has left, or is refused for good.
     #[inline]
-    fn finish(&mut self, left_ns: i64, sent: bool) {
+    fn finish(&mut self, left_ns: Option<i64>) {
         let Some(frame) = self.due.pop_front() else {
             return;
         };
         self.pool.give_back(frame.handle);
         if let (Some(recording), Some(row)) = (&mut self.recording, frame.row) {
-            recording.left(row, if sent { left_ns } else { DROPPED });
+            recording.left(row, left_ns.unwrap_or(DROPPED));
         }
-        self.lines[frame.direction].count_end(frame.is_ip, sent);
-        if sent {
-            self.lateness.record(left_ns - frame.due_ns);
-        }
+        self.lines[frame.line].finish(&frame, left_ns);
     }
 
-    fn is_busy(&self) -> bool {
+    fn has_frames(&self) -> bool {
         let waiting = self.lines.iter().any(|line| !line.is_empty());
         waiting || !self.arrived.is_empty() || !self.due.is_empty()
+    }
+
+    /// Whether it must not sleep: a wire that is being watched wakes for nobody.
+    fn is_watched(&self) -> bool {
+        self.reading == Reading::Frames && self.recording.is_some()
     }
 }

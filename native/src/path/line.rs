@@ -6,12 +6,14 @@ use super::direction::{Direction, Fate};
 use super::frames::{Arrived, Leaving};
 use super::recording::{DROPPED, IN_FLIGHT, LOST, NO_ROOM, PASSED, Recording};
 use super::{Counts, PathSpec};
+use crate::lateness::Histogram;
 
 /// A direction, and the frames in it in the order of their departures.
 pub struct Line {
     direction: Direction,
     counts: Counts,
     leaving: VecDeque<Leaving>,
+    lateness: Histogram,
 }
 
 impl Line {
@@ -21,21 +23,21 @@ impl Line {
             direction: Direction::new(&spec.directions[number], spec.seed, number as u64),
             counts: Counts::default(),
             leaving: VecDeque::new(),
+            lateness: Histogram::default(),
         }
     }
 
     /// Takes a frame; gives back the buffer of one that is dropped.
     #[inline]
     pub fn take(&mut self, frame: Arrived, recording: Option<&mut Recording>) -> Option<u32> {
-        let packet = &frame.packet;
-        if !frame.is_ip {
-            let due_ns = packet.ingress_ns + self.direction.delay_ns();
+        if !frame.queues {
+            let due_ns = frame.time_ns + self.direction.delay_ns();
             self.depart(Leaving::new(&frame, due_ns, None));
             return None;
         }
         self.counts.received += 1;
-        let fate = self.direction.arrive(packet.ingress_ns, packet.bytes);
-        let note = |rx_ns, flags| recording.and_then(|r| r.note(packet, rx_ns, flags));
+        let fate = self.direction.arrive(frame.time_ns, frame.bytes);
+        let note = |rx_ns, flags| recording.and_then(|r| r.note(&frame, rx_ns, flags));
         match fate {
             Fate::Leaves(due_ns) => {
                 self.counts.in_flight += 1;
@@ -67,13 +69,24 @@ impl Line {
         self.leaving.pop_front()
     }
 
-    /// Counts a frame that left, or that its interface refused.
+    /// Counts a frame that left then, or that its interface refused.
     #[inline]
-    pub fn count_end(&mut self, is_ip: bool, sent: bool) {
-        self.counts.in_flight -= u64::from(is_ip);
-        self.counts.sent += u64::from(is_ip && sent);
-        self.counts.other += u64::from(!is_ip && sent);
-        self.counts.errors += u64::from(!sent);
+    pub fn finish(&mut self, frame: &Leaving, left_ns: Option<i64>) {
+        let queued = u64::from(frame.queues);
+        self.counts.in_flight -= queued;
+        match left_ns {
+            Some(left_ns) => {
+                self.counts.sent += queued;
+                self.counts.other += 1 - queued;
+                self.lateness.record(left_ns - frame.due_ns);
+            }
+            None => self.counts.errors += 1,
+        }
+    }
+
+    /// How late frames left since recording last began.
+    pub fn lateness(&self) -> &Histogram {
+        &self.lateness
     }
 
     /// What was counted.
@@ -86,8 +99,9 @@ impl Line {
         self.leaving.is_empty()
     }
 
-    /// Begins the link's trace anew.
+    /// Begins the link's trace and the count of lateness anew.
     pub fn restart(&mut self, now: i64) {
+        self.lateness = Histogram::default();
         self.direction.restart(now);
     }
 

@@ -1,9 +1,8 @@
-//! An emulated path: two directions between pairs of real ports, exact in virtual time.
+//! Emulated links between pairs of real ports, exact in virtual time; a path is two directions that all pairs share.
 
 pub mod direction;
-mod egress;
 mod engine;
-mod frames;
+pub mod frames;
 mod line;
 pub mod link;
 pub mod recording;
@@ -20,20 +19,37 @@ use crate::worker::{Placement, Worker, lock};
 
 use direction::DirectionSpec;
 use engine::Engine;
+use frames::Reading;
 use recording::Recorded;
 
 /// How long the thread may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// A path and where it runs.
+/// Two interfaces that talk to each other.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// End a.
+    pub a: String,
+    /// End b.
+    pub b: String,
+    /// What it is called in records.
+    pub number: u16,
+}
+
+/// Links and where they run.
 #[derive(Clone, Debug)]
 pub struct PathSpec {
     /// Open descriptor of its network namespace; None for the caller's.
     pub netns_fd: Option<i32>,
-    /// Interfaces that talk to each other, end a and end b; at least one pair.
-    pub pairs: Vec<(String, String)>,
-    /// From end a to end b, and back.
-    pub directions: [DirectionSpec; 2],
+    /// At least one.
+    pub pairs: Vec<Pair>,
+    /// From end a to end b, and back: two that all pairs share, or two for every pair.
+    pub directions: Vec<DirectionSpec>,
+    /// What is counted and written down.
+    pub reading: Reading,
+    /// Whether others may have its processor whenever it has no frame: who forwards there has the
+    /// next one. It is no better then than these others let it be.
+    pub yields: bool,
     /// What random losses follow from.
     pub seed: u64,
     /// Where its thread runs.
@@ -62,8 +78,8 @@ pub struct Counts {
 /// What a path did. Counts are since its start; lateness and stalls since recording last began.
 #[derive(Clone, Debug, Default)]
 pub struct PathReport {
-    /// From end a to end b, and back.
-    pub directions: [Counts; 2],
+    /// In the order of the directions asked for.
+    pub directions: Vec<Counts>,
     /// Frames that ring or memory had no room for.
     pub ring_drops: u64,
     /// Frames on other interfaces, and those that were longer than the ports' MTU.
@@ -74,6 +90,8 @@ pub struct PathReport {
     pub lateness_ns_p99: i64,
     /// The same, maximum [ns].
     pub lateness_ns_max: i64,
+    /// The median of each direction [ns].
+    pub direction_lateness_ns_p50: Vec<i64>,
     /// How far CLOCK_REALTIME moved against CLOCK_MONOTONIC since the start [ns].
     pub clock_step_ns: i64,
     /// How long its thread was kept from running, in pauses of more than 0.2 ms [ns].
@@ -86,6 +104,7 @@ pub struct PathReport {
 enum Request {
     Report(Sender<PathReport>),
     Record(Records, Sender<Result<i64, Records>>),
+    Select((u32, u32), Sender<bool>),
     EndRecord(Sender<Option<Recorded>>),
 }
 
@@ -145,6 +164,12 @@ impl Path {
         Ok(begun.and_then(Result::ok))
     }
 
+    /// Writes down signed frames of that campaign and trial from now on; false if nothing is recorded.
+    pub fn select(&self, campaign: u32, trial: u32) -> bool {
+        self.ask(|answer| Request::Select((campaign, trial), answer))
+            .unwrap_or(false)
+    }
+
     /// Ends recording; the moment of that [ns], None if nothing was recorded.
     pub fn stop_recording(&self) -> Option<i64> {
         let recorded = self.ask(Request::EndRecord)??;
@@ -153,12 +178,16 @@ impl Path {
         Some(end_ns)
     }
 
-    /// The last recording, once: its memory, and how many packets there was no room for.
-    pub fn take_records(&self) -> Option<std::io::Result<(OwnedFd, u64)>> {
+    /// The last recording, once: its memory, how many packets there was no room for, and how many
+    /// signed frames were of another trial.
+    pub fn take_records(&self) -> Option<std::io::Result<(OwnedFd, u64, u64)>> {
         let Recorded {
-            records, overflow, ..
+            records,
+            overflow,
+            foreign,
+            ..
         } = lock(&self.recorded).take()?;
-        Some(records.into_fd().map(|fd| (fd, overflow)))
+        Some(records.into_fd().map(|fd| (fd, overflow, foreign)))
     }
 
     fn ask<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Option<T> {

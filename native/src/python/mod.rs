@@ -1,9 +1,12 @@
 //! The engine as Python sees it. Types and documentation for readers are in `rackproof_native.pyi`.
 
+mod element;
 mod path;
 mod receiver;
 mod sender;
 mod switch;
+mod wires;
+mod xdp;
 
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -37,10 +40,18 @@ fn rackproof_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<receiver::ReceiverReport>()?;
     module.add_class::<switch::Switch>()?;
     module.add_class::<switch::SwitchReport>()?;
+    module.add_class::<element::ElementPipeline>()?;
+    module.add_class::<element::Forwarder>()?;
+    module.add_class::<element::Element>()?;
+    module.add_class::<element::ElementReport>()?;
     module.add_class::<path::PathDirection>()?;
     module.add_class::<path::PathCounts>()?;
     module.add_class::<path::Path>()?;
     module.add_class::<path::PathReport>()?;
+    module.add_class::<wires::Wire>()?;
+    module.add_class::<wires::Wires>()?;
+    module.add_class::<wires::WiresReport>()?;
+    module.add_class::<xdp::Xdp>()?;
     Ok(())
 }
 

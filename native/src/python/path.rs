@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use super::{os_error, placement, runtime_error, started_once, value_error};
 use crate::error::SetupError;
 use crate::path::direction::{DirectionSpec, Drain};
-use crate::path::{self as engine, Counts, PathSpec};
+use crate::path::frames::Reading;
+use crate::path::{self as engine, Counts, Pair, PathSpec};
 
 /// One direction of a path. See the stub for the arguments.
 #[pyclass(frozen, skip_from_py_object, module = "rackproof_native")]
@@ -128,8 +129,13 @@ impl Path {
         }
         let spec = PathSpec {
             netns_fd,
-            pairs,
-            directions: [forward.spec.clone(), backward.spec.clone()],
+            pairs: (1_u16..)
+                .zip(pairs)
+                .map(|(number, (a, b))| Pair { a, b, number })
+                .collect(),
+            directions: vec![forward.spec.clone(), backward.spec.clone()],
+            reading: Reading::Packets,
+            yields: false,
             seed,
             placement: placement(cpu, nice),
         };
@@ -170,7 +176,7 @@ impl Path {
         match self.engine.take_records() {
             None => Err(runtime_error("no records: not stopped, or taken already")),
             Some(Err(error)) => Err(os_error(SetupError::from_io(error, "cut records", ""))),
-            Some(Ok((fd, overflow))) => Ok((fd.into_raw_fd(), overflow)),
+            Some(Ok((fd, overflow, _))) => Ok((fd.into_raw_fd(), overflow)),
         }
     }
 
@@ -179,7 +185,7 @@ impl Path {
         let report = py
             .detach(|| self.engine.report())
             .ok_or_else(|| runtime_error("no report before the path was started"))?;
-        let [forward, backward] = report.directions;
+        let [forward, backward] = [0, 1].map(|way| report.directions[way]);
         Ok(PathReport {
             forward: forward.into(),
             backward: backward.into(),

@@ -1,7 +1,9 @@
 """Device models of the bench, one file each: a model is found by being here.
 
 A module of this folder names MODEL, OPTIONS (settings it knows), LINK_RATE_BPS_MAX (the fastest link it keeps up with on two cores), and
-has probe() and a class Model.
+has probe() and a class Model. One that chains are made of also names WIRES_FPS_MAX: the most frames per second over all emulated links
+between such devices (rackproof.ports.Limits). One that may forward by a thread of ours says by shares_processor() whether it does,
+and by WIRES_FPS_MAX_SHARED what holds then.
 """
 
 import importlib

@@ -5,19 +5,17 @@ serve next), as mahimahi's drop-tail queue does. A trace begins anew whenever th
 """
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 from rackproof_native import Path, PathDirection, PathReport
 
 from orchestrator.bench.cpus import Cpus
 from orchestrator.bench.namespaces import Namespace
+from orchestrator.bench.recorder import Recorder
 from orchestrator.generators.native.run import Outcome
-from rackproof.errors import DeviceError, GeneratorError
+from rackproof.errors import DeviceError
 from rackproof.model.functions import DeviceFunction
 from rackproof.model.path import Direction, EmulatedPath
-from rackproof.model.traffic import RECORD_DTYPE
 
 MODEL = "path"
 OPTIONS: frozenset[str] = frozenset()
@@ -55,8 +53,7 @@ class Model:
         self._pairs = _pairs(name, ports)
         self._function: EmulatedPath | None = None
         self._path: Path | None = None
-        self._before: tuple[int, PathReport] | None = None
-        self._recorded: Outcome | None = None
+        self._recorder = Recorder(name, DeviceError)
 
     def facts(self) -> Mapping[str, str]:
         """Model and how many pairs of ports it joins."""
@@ -103,7 +100,8 @@ class Model:
         """Stop forwarding."""
         if self._path is not None:
             self._path.stop()
-        self._path = self._function = self._before = None
+        self._path = self._function = None
+        self._recorder.abandon()
 
     def counters(self) -> Mapping[str, int]:
         """What each direction received, sent and dropped ("forward.received"), and how late packets left the virtual schedule [ns]."""
@@ -123,50 +121,20 @@ class Model:
         """Begin to record every packet. Raises DeviceError."""
         if self._path is None:
             raise DeviceError(f"{self.name}: there is no path to record: configure it first")
-        before = self._report()
-        try:
-            self._before = (self._path.start_recording(), before)
-        except (OSError, RuntimeError) as error:
-            raise DeviceError(f"{self.name}: {error}") from error
+        self._recorder.start(self._path)
 
     def tap_stop(self) -> None:
         """End recording; tap_collect hands over what was seen. Raises DeviceError."""
-        if self._path is None or self._before is None:
-            raise DeviceError(f"{self.name}: nothing is being recorded")
-        (start_ns, before), self._before = self._before, None
-        try:
-            span_ns = np.array([start_ns, self._path.stop_recording()], np.int64)
-            after = self._report()
-            fd, overflow = self._path.take_records_fd()
-        except (OSError, RuntimeError) as error:
-            raise DeviceError(f"{self.name}: {error}") from error
-        self._forget()
-        self._recorded = Outcome(
-            fd=fd,
-            records=os.fstat(fd).st_size // RECORD_DTYPE.itemsize,
-            first_sequence={},
-            octets={},
-            intended_frames={},
-            batch_starts_ns=span_ns,
-            health=_health(before, after, overflow),
-        )
+        self._recorder.stop()
 
     def tap_collect(self) -> Outcome:
         """What the last recording saw, once. Raises GeneratorError."""
-        if self._recorded is None:
-            raise GeneratorError(f"{self.name}: nothing was recorded")
-        recorded, self._recorded = self._recorded, None
-        return recorded
+        return self._recorder.collect()
 
     def close(self) -> None:
         """Stop forwarding."""
         self.restore()
-        self._forget()
-
-    def _forget(self) -> None:
-        if self._recorded is not None:
-            os.close(self._recorded.fd)
-            self._recorded = None
+        self._recorder.close()
 
     def _report(self) -> PathReport:
         if self._path is None:
@@ -207,18 +175,3 @@ def _words(direction: Direction) -> Iterator[str]:
     bounds = ((direction.buffer_bytes, "bytes"), (direction.buffer_packets, "packets"))
     yield f"buffer {' and '.join(f'{bound} {unit}' for bound, unit in bounds if bound is not None) or 'unbounded'}"
     yield f"loss {direction.loss:g}"
-
-
-def _health(before: PathReport, after: PathReport, overflow: int) -> dict[str, float]:
-    errors = after.forward.errors + after.backward.errors - before.forward.errors - before.backward.errors
-    return {
-        "lateness_p50_us": after.lateness_ns_p50 / 1e3,
-        "lateness_p99_us": after.lateness_ns_p99 / 1e3,
-        "lateness_max_us": after.lateness_ns_max / 1e3,
-        "stalled_ms": after.stalled_ns / 1e6,
-        "clock_step_us": abs(after.clock_step_ns - before.clock_step_ns) / 1e3,
-        "send_errors": errors,
-        "ring_drops": after.ring_drops - before.ring_drops,
-        "overflow": overflow,
-        "load_average_1min": os.getloadavg()[0],
-    }

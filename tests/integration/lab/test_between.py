@@ -52,6 +52,9 @@ class Rig:
     def tap(self, device: str) -> Tap:
         return self._ends.taps[device]
 
+    def wires(self) -> None:
+        return None
+
     def pause(self, seconds: float) -> None:
         time.sleep(seconds)
 

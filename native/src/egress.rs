@@ -2,10 +2,13 @@
 
 use std::io;
 
-use super::PathSpec;
-use crate::batch::{BATCH_FRAMES, send_messages};
+use crate::batch::send_messages;
+use crate::clock::realtime_ns;
 use crate::error::SetupError;
 use crate::socket::{PacketSocket, PortSpec};
+
+/// Most frames in one call: enough to share its cost, and few enough to look at the ring in between.
+pub const LEAVING_FRAMES: usize = 16;
 
 /// One socket for all ports of a namespace.
 pub struct Egress {
@@ -14,24 +17,27 @@ pub struct Egress {
 
 impl Egress {
     /// Opens the socket. It is bound to the first port, but every frame names its own.
-    pub fn open(spec: &PathSpec) -> Result<Self, SetupError> {
-        let socket = open_socket(spec)?;
+    pub fn open(first: &PortSpec) -> Result<Self, SetupError> {
+        let socket = PacketSocket::open(first)?;
         socket.tune_for_sending()?;
         socket.bind_for_sending()?;
         Ok(Self { socket })
     }
 
-    /// Sends `frames`, each through the interface of that index, at most `BATCH_FRAMES` of them; how
-    /// many the kernel took.
-    pub fn send<'a>(&self, frames: impl Iterator<Item = (i32, &'a [u8])>) -> io::Result<usize> {
+    /// Sends `frames`, each through the interface of that index, at most `LEAVING_FRAMES` of them;
+    /// when the first was handed over [ns], and how many the kernel took.
+    pub fn send<'a>(
+        &self,
+        frames: impl Iterator<Item = (i32, &'a [u8])>,
+    ) -> io::Result<(i64, usize)> {
         // SAFETY: sockaddr_ll, iovec and mmsghdr are pointers and integers, for which zero is valid.
-        let mut addresses: [libc::sockaddr_ll; BATCH_FRAMES] = unsafe { std::mem::zeroed() };
+        let mut addresses: [libc::sockaddr_ll; LEAVING_FRAMES] = unsafe { std::mem::zeroed() };
         // SAFETY: as above.
-        let mut vectors: [libc::iovec; BATCH_FRAMES] = unsafe { std::mem::zeroed() };
+        let mut vectors: [libc::iovec; LEAVING_FRAMES] = unsafe { std::mem::zeroed() };
         // SAFETY: as above.
-        let mut messages: [libc::mmsghdr; BATCH_FRAMES] = unsafe { std::mem::zeroed() };
+        let mut messages: [libc::mmsghdr; LEAVING_FRAMES] = unsafe { std::mem::zeroed() };
         let mut count = 0;
-        for (index, (ifindex, data)) in frames.take(BATCH_FRAMES).enumerate() {
+        for (index, (ifindex, data)) in frames.take(LEAVING_FRAMES).enumerate() {
             addresses[index].sll_family = libc::AF_PACKET as u16;
             addresses[index].sll_ifindex = ifindex;
             vectors[index].iov_base = data.as_ptr().cast_mut().cast();
@@ -43,19 +49,13 @@ impl Egress {
             header.msg_iovlen = 1;
             count += 1;
         }
-        send_messages(self.socket.raw_fd(), &mut messages[..count])
+        let handed_ns = realtime_ns();
+        let gone = send_messages(self.socket.raw_fd(), &mut messages[..count])?;
+        Ok((handed_ns, gone))
     }
 
     /// The socket, to be closed.
     pub fn into_socket(self) -> PacketSocket {
         self.socket
     }
-}
-
-/// A socket in the namespace of the path; every port must be there.
-pub fn open_socket(spec: &PathSpec) -> Result<PacketSocket, SetupError> {
-    PacketSocket::open(&PortSpec {
-        interface: spec.pairs[0].0.clone(),
-        netns_fd: spec.netns_fd,
-    })
 }

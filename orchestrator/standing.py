@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from orchestrator.interruption import Interruption
+from orchestrator.several import several, sound
 from rackproof.errors import DeviceError, LabError, StoreError
 from rackproof.model.event import EventKind
+from rackproof.model.functions import DeviceFunction
 from rackproof.model.topology import Setup
 from rackproof.model.trial import Trial
 from rackproof.ports import Rig, Testbed
@@ -143,17 +145,17 @@ class Standing:
         with contextlib.ExitStack() as stack:
             stack.callback(self._restore, rig, group, before)
             texts: dict[str, str | None] = {}
-            facts = {}
-            for name, functions in group.setup.functions.items():
-                device = rig.device(name)
-                found = self._checked(rig, name, group)
-                facts[f"Device {name}"] = device.facts()
-                before[name] = found
-                for function in functions:
-                    device.apply(function)
-                    device.check(function)
-                texts |= {f"{name}, before {group.what}": found, f"{name}, after {group.what}": None}
-                texts[f"{name}, as tested with {group.what}"] = device.configuration()
+            devices, names = several(rig), tuple(group.setup.functions)
+            for name, found in sound(devices.configurations(names)).items():
+                before[name] = self._judged(rig, name, group, found)
+            facts = {f"Device {name}": told for name, told in sound(devices.facts_of(names)).items()}
+            for functions in _steps(group.setup.functions):
+                sound(devices.apply(functions))
+                sound(devices.check(functions))
+            tested = sound(devices.configurations(names))
+            for name in names:
+                texts |= {f"{name}, before {group.what}": before[name], f"{name}, after {group.what}": None}
+                texts[f"{name}, as tested with {group.what}"] = tested[name]
             if texts:
                 self._session.configured(texts, facts, ", ".join(f"{name}: {group.what}" for name in group.setup.functions))
                 self._recorded |= {name: text for name, text in texts.items() if text is not None}
@@ -165,18 +167,16 @@ class Standing:
         texts: dict[str, str | None] = {}
         left: dict[str, str] = {}
         with self._session.interruption.shielded():
+            devices = several(rig)
+            failed = {name: error for name, error in devices.restore(tuple(before)).items() if error is not None}
+            found = devices.configurations([name for name in before if name not in failed])
             for name, was in before.items():
-                try:
-                    device = rig.device(name)
-                    device.restore()
-                    texts[f"{name}, after {group.what}"] = now = device.configuration()
-                    left[name] = (
-                        AS_FOUND if now == was else self._given_up(rig, name, f"it is not as it was found: {_difference(was, now)}")
-                    )
-                except StoreError:
-                    raise
-                except LabError as error:
-                    left[name] = self._given_up(rig, name, str(error))
+                now = failed.get(name) or found[name]
+                if isinstance(now, LabError):
+                    left[name] = self._given_up(rig, name, str(now))
+                    continue
+                texts[f"{name}, after {group.what}"] = now
+                left[name] = AS_FOUND if now == was else self._given_up(rig, name, f"it is not as it was found: {_difference(was, now)}")
             if left:
                 with self._unless_lost():
                     self._session.restored(texts, left)
@@ -194,8 +194,11 @@ class Standing:
 
     def _checked(self, rig: Rig, name: str, group: Group) -> str:
         """The device's configuration, which must be what it was when this setup was first built. Raises DeviceError with the difference."""
+        return self._judged(rig, name, group, rig.device(name).configuration())
+
+    def _judged(self, rig: Rig, name: str, group: Group, found: str) -> str:
+        """As _checked, of a configuration that was read."""
         device = rig.device(name)
-        found = device.configuration()
         expected = self._recorded.get(f"{name}, before {group.what}")
         if expected is None:
             return found
@@ -225,6 +228,12 @@ class Standing:
         except StoreError:
             if self._session.interruption.cause is None:
                 raise
+
+
+def _steps(functions: Mapping[str, Sequence[DeviceFunction]]) -> Iterator[Mapping[str, DeviceFunction]]:
+    """The first function of every device, then the second, ..."""
+    for number in range(max(map(len, functions.values()), default=0)):
+        yield {name: mine[number] for name, mine in functions.items() if number < len(mine)}
 
 
 def _difference(expected: str, found: str) -> str:

@@ -18,7 +18,7 @@ from rackproof.model.functions import DeviceFunction, QosScheduler
 from rackproof.model.inventory import DeviceEntry
 
 #: How long a play may take [s].
-LIMITS_S: Mapping[str, float] = {"facts": 60.0, "capture": 120.0, "apply": 300.0, "check": 120.0, "restore": 300.0}
+LIMITS_S: Mapping[str, float] = {"facts": 60.0, "capture": 120.0, "apply": 300.0, "check": 120.0, "restore": 300.0, "counters": 60.0}
 COUNTERS_S = 15.0
 _MARK = re.compile(r"(?:[-+ ] ?|found |expected )?")
 
@@ -73,7 +73,12 @@ class AnsibleDevice:
             self.restored(self.play("restore"))
 
     def counters(self) -> Mapping[str, int]:
-        """Cumulative counters of the scheduled port ("queue.3.dropped"), where the platform has a command for them. Raises DeviceError."""
+        """Cumulative counters: of the scheduled port ("queue.3.dropped") by a command, or what the platform's playbook for them gives.
+
+        None where the platform has neither. Raises DeviceError.
+        """
+        if (self.platform.folder / "counters.yml").exists():
+            return {str(name): int(value) for name, value in self._given(self.play("counters"), "counters").items()}
         reading, scheduler = self.platform.counters, self._scheduler
         if reading is None or scheduler is None:
             return {}

@@ -10,17 +10,27 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from rackproof.model.functions import DeviceFunction, Discipline, HostTuning, Mpls, OpenFlowPipeline, QosScheduler, Vlan
+from orchestrator.devices.limits import (
+    Data,
+    ElementLimits,
+    FunctionLimits,
+    MplsLimits,
+    Pattern,
+    PipelineLimits,
+    SchedulerLimits,
+    TuningLimits,
+    VlanLimits,
+    pattern_of,
+)
+from rackproof.model.functions import DeviceFunction, Discipline
 from rackproof.model.inventory import DeviceEntry
 
 #: The playbooks that every platform has.
 PLAYBOOKS = ("facts", "capture", "apply", "check", "restore")
-#: How near to a step a weight must be, in the device's own unit.
-_NEAR = 1e-6
 
 
 def playbooks_folder() -> Path:
@@ -29,164 +39,23 @@ def playbooks_folder() -> Path:
 
 
 def _one_group(pattern: str) -> str:
-    if re.compile(_pattern(pattern)).groups != 1:
+    if re.compile(pattern_of(pattern)).groups != 1:
         raise ValueError("expected a regular expression with one group, the secret")
     return pattern
 
 
-def _pattern(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"expected a regular expression: {error}") from None
-    return pattern
-
-
-Pattern = Annotated[str, AfterValidator(_pattern)]
-
-
-class _Data(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Limits(_Data):
-    """What bounds a function on a platform; objection(function) says why it is out of bounds, "" where it is not.
-
-    notes: what a person must know of it, in plain sentences.
-    """
-
-    notes: tuple[str, ...] = ()
-
-
-class Range(_Data):
-    """What a number may be; step counts from zero."""
-
-    min: float | None = None
-    max: float | None = None
-    step: float | None = Field(default=None, gt=0)
-
-    def objection(self, what: str, value: float) -> str:
-        """Why the value is out of range, "" where it is not."""
-        if self.min is not None and value < self.min - _NEAR:
-            return f"{what} {value:.12g} is below {self.min:.12g}, the least it takes"
-        if self.max is not None and value > self.max + _NEAR:
-            return f"{what} {value:.12g} is above {self.max:.12g}, the most it takes"
-        if self.step is not None and abs(value / self.step - round(value / self.step)) > _NEAR:
-            return f"{what} {value:.12g} is not a multiple of {self.step:.12g}, the step it takes"
-        return ""
-
-
-class WeightLimits(Range):
-    """Weights as the device writes them: they sum to `sum`, and min, max and step are in that unit (percent: sum 100)."""
-
-    sum: float = 100.0
-
-
-class SchedulerLimits(Limits):
-    """A qos-scheduler. strict_queues_max: strict priority, where it has fewer levels than queues. priority_map: the only map it has."""
-
-    disciplines: tuple[Discipline, ...] = Field(min_length=1)
-    queues_min: int = 1
-    queues_max: int = 8
-    strict_queues_max: int | None = None
-    weights: WeightLimits = WeightLimits()
-    link_rate_bps: Range = Range()
-    queue_frames: Range = Range()
-    priority_map: tuple[int, ...] | None = None
-
-    def objection(self, function: QosScheduler) -> str:
-        """The discipline, the queues, their map, the weights, the rate or the length of the queues."""
-        if function.discipline not in self.disciplines:
-            return f"it has no {function.discipline} (it has {', '.join(self.disciplines)})"
-        if not self.queues_min <= function.queues <= self.queues_max:
-            return f"it has {self.queues_min} to {self.queues_max} queues; {function.queues} are asked for"
-        strict = self.strict_queues_max
-        if function.discipline is Discipline.STRICT_PRIORITY and strict is not None and function.queues > strict:
-            return f"it has strict priority over at most {strict} queues; {function.queues} are asked for"
-        if self.priority_map is not None and function.priority_map != self.priority_map:
-            return f"its map of priorities to queues is {_row(self.priority_map)} and cannot be changed to {_row(function.priority_map)}"
-        for queue, weight in enumerate(function.weights):
-            why = self.weights.objection(f"the weight of queue {queue} (of {self.weights.sum:g} in all)", weight * self.weights.sum)
-            if why:
-                return why
-        rate = self.link_rate_bps.objection("the link rate [bit/s]", function.link_rate_bps)
-        return rate or self.queue_frames.objection("the length of a queue [frames]", function.queue_frames)
-
-
-class VlanLimits(Limits):
-    """A vlan."""
-
-    vlan_id: Range = Range(min=1, max=4094)
-
-    def objection(self, function: Vlan) -> str:
-        """The number of the VLAN."""
-        return self.vlan_id.objection("VLAN", function.vlan_id)
-
-
-class MplsLimits(Limits):
-    """An mpls. What is false the platform does not have."""
-
-    rsvp: bool = True
-    static_labels: bool = True
-    routes: bool = True
-    label: Range = Range(min=16, max=1_048_575)
-
-    def objection(self, function: Mpls) -> str:
-        """RSVP, static labels, static routes, or a label out of range."""
-        if not self.rsvp and any(interface.rsvp for interface in function.interfaces):
-            return "it has no RSVP"
-        if not self.static_labels and function.labels:
-            return "it has no static labels"
-        if not self.routes and function.routes:
-            return "it has no static routes to label switched paths"
-        whys = (self.label.objection("the incoming label", entry.in_label) for entry in function.labels)
-        return next(filter(None, whys), "")
-
-
-class PipelineLimits(Limits):
-    """An openflow-pipeline. tables: how many there are, counted from 0."""
-
-    tables: int = 255
-    flows: int = 1_000_000
-
-    def objection(self, function: OpenFlowPipeline) -> str:
-        """Too many tables or flows."""
-        highest = max((flow.table for flow in function.flows), default=0)
-        if highest >= self.tables:
-            return f"it has {self.tables} tables, counted from 0; table {highest} is asked for"
-        if len(function.flows) > self.flows:
-            return f"it takes {self.flows} flows; {len(function.flows)} are asked for"
-        return ""
-
-
-class TuningLimits(Limits):
-    """A host-tuning. sysctl: what names of kernel settings must match, in whole; features: whether interfaces can be set."""
-
-    sysctl: Pattern = ".*"
-    features: bool = True
-
-    def objection(self, function: HostTuning) -> str:
-        """A kernel setting that is not captured, and so could not be brought back; features of interfaces."""
-        for name in function.sysctl:
-            if not re.fullmatch(self.sysctl, name):
-                return f"it does not set {name} (names match {self.sysctl})"
-        return "it does not set features of interfaces" if function.features and not self.features else ""
-
-
-FunctionLimits = SchedulerLimits | VlanLimits | MplsLimits | PipelineLimits | TuningLimits
-
-
-class Functions(_Data):
+class Functions(Data):
     """What a platform can do; what is not there it cannot."""
 
     qos_scheduler: SchedulerLimits | None = Field(default=None, alias="qos-scheduler")
     vlan: VlanLimits | None = None
     mpls: MplsLimits | None = None
     openflow_pipeline: PipelineLimits | None = Field(default=None, alias="openflow-pipeline")
+    forwarding_element: ElementLimits | None = Field(default=None, alias="forwarding-element")
     host_tuning: TuningLimits | None = Field(default=None, alias="host-tuning")
 
 
-class Counters(_Data):
+class Counters(Data):
     """How counters of a scheduled port are read: a command ({port} is the port), and a pattern over all that it prints.
 
     The pattern is searched again and again; its group `queue` is the number of the queue, every other named group is a counter of it.
@@ -196,7 +65,7 @@ class Counters(_Data):
     pattern: Pattern
 
 
-class _File(_Data):
+class _File(Data):
     title: str = Field(min_length=3)
     proven: str = Field(min_length=3)
     variables: Mapping[str, str | int | float | bool]
@@ -208,7 +77,7 @@ class _File(_Data):
     counters: Counters | None = None
 
 
-class Platform(_Data):
+class Platform(Data):
     """A platform: what platform.yaml says (playbooks/README.md), its name, its folder and its functions by name."""
 
     name: str
@@ -282,10 +151,6 @@ def entry_objections(entry: DeviceEntry) -> tuple[str, ...]:
     if not entry.known_host and platform.variables.get("ansible_connection") not in ("local", "ansible.builtin.local"):
         found.append(f"{entry.name}: expected known_host, its host key (`ssh-keyscan {entry.address}`), found none")
     return tuple(found)
-
-
-def _row(numbers: tuple[int, ...]) -> str:
-    return " ".join(map(str, numbers))
 
 
 def _plain(value: Any) -> Any:

@@ -4,24 +4,24 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from orchestrator.devices.device import LIMITS_S, AnsibleDevice
-from orchestrator.devices.runner import Ansible, Outcome
+from orchestrator.devices.runner import Outcome
 from rackproof.errors import DeviceError
 from rackproof.model.functions import DeviceFunction
 
 T = TypeVar("T")
 
 
-def facts(ansible: Ansible, devices: Sequence[AnsibleDevice]) -> Mapping[str, Mapping[str, str] | DeviceError]:
+def facts(devices: Sequence[AnsibleDevice]) -> Mapping[str, Mapping[str, str] | DeviceError]:
     """The facts of each."""
-    return _each(devices, _played(ansible, "facts", devices), lambda device, outcome: device.facts_of(outcome))
+    return _each(devices, _played("facts", devices), lambda device, outcome: device.facts_of(outcome))
 
 
-def configurations(ansible: Ansible, devices: Sequence[AnsibleDevice]) -> Mapping[str, str | DeviceError]:
+def configurations(devices: Sequence[AnsibleDevice]) -> Mapping[str, str | DeviceError]:
     """The configuration of each, as AnsibleDevice.configuration()."""
-    return _each(devices, _played(ansible, "capture", devices), lambda device, outcome: device.configuration_of(outcome))
+    return _each(devices, _played("capture", devices), lambda device, outcome: device.configuration_of(outcome))
 
 
-def apply(ansible: Ansible, devices: Sequence[AnsibleDevice], functions: Mapping[str, DeviceFunction]) -> Mapping[str, DeviceError | None]:
+def apply(devices: Sequence[AnsibleDevice], functions: Mapping[str, DeviceFunction]) -> Mapping[str, DeviceError | None]:
     """Configure on each the function that stands under its name; each was captured before."""
     able = []
     refused: dict[str, DeviceError | None] = {}
@@ -34,30 +34,30 @@ def apply(ansible: Ansible, devices: Sequence[AnsibleDevice], functions: Mapping
             able.append(device)
         except DeviceError as error:
             refused[device.name] = error
-    outcomes = _played(ansible, "apply", able, functions)
+    outcomes = _played("apply", able, functions)
     return {**refused, **_each(able, outcomes, lambda device, outcome: device.applied(functions[device.name], outcome))}
 
 
-def check(ansible: Ansible, devices: Sequence[AnsibleDevice], functions: Mapping[str, DeviceFunction]) -> Mapping[str, DeviceError | None]:
+def check(devices: Sequence[AnsibleDevice], functions: Mapping[str, DeviceFunction]) -> Mapping[str, DeviceError | None]:
     """Read back from each the function that stands under its name."""
-    return _each(devices, _played(ansible, "check", devices, functions), lambda device, outcome: device.checked(outcome))
+    return _each(devices, _played("check", devices, functions), lambda device, outcome: device.checked(outcome))
 
 
-def restore(ansible: Ansible, devices: Sequence[AnsibleDevice]) -> Mapping[str, DeviceError | None]:
+def restore(devices: Sequence[AnsibleDevice]) -> Mapping[str, DeviceError | None]:
     """Bring back each that was changed."""
     changed = [device for device in devices if device.left_configured]
     untouched: dict[str, DeviceError | None] = {device.name: None for device in devices if device not in changed}
-    return {**untouched, **_each(changed, _played(ansible, "restore", changed), lambda device, outcome: device.restored(outcome))}
+    return {**untouched, **_each(changed, _played("restore", changed), lambda device, outcome: device.restored(outcome))}
 
 
 def _played(
-    ansible: Ansible, playbook: str, devices: Sequence[AnsibleDevice], functions: Mapping[str, DeviceFunction] | None = None
+    playbook: str, devices: Sequence[AnsibleDevice], functions: Mapping[str, DeviceFunction] | None = None
 ) -> Mapping[str, Outcome]:
     if not devices:
         return {}
     variables = {device.name: device.variables(None if functions is None else functions[device.name]) for device in devices}
     entries = [device.entry for device in devices]
-    return ansible.play(playbook, entries, variables, timeout_s=LIMITS_S[playbook], heard=devices[0].heard)
+    return devices[0].ansible.play(playbook, entries, variables, timeout_s=LIMITS_S[playbook], heard=devices[0].heard)
 
 
 def _each(

@@ -1,11 +1,12 @@
 """A function of the plan in the words of a device: its port names instead of the plan's."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from rackproof.errors import DeviceError
 from rackproof.model.functions import DeviceFunction, Discipline, Flow, HostTuning, Mpls, OpenFlowPipeline, QosScheduler, Vlan
+from rackproof.model.xcf import ForwardingElement
 
 
 def suited(function: DeviceFunction, disciplines: Collection[Discipline]) -> DeviceFunction:
@@ -44,10 +45,26 @@ def translated(function: DeviceFunction, ports: Mapping[str, str]) -> DeviceFunc
         case OpenFlowPipeline():
             flows = tuple(_flow(flow, ports) for flow in function.flows)
             return replace(function, ports=_once(map(own, function.ports)), flows=flows)
+        case ForwardingElement():
+            return _element(function, own)
         case HostTuning():
             return replace(function, features={own(port): features for port, features in function.features.items()})
         case _:
             raise DeviceError(f"no device of a lab knows the function {type(function).__name__}")
+
+
+def _element(element: ForwardingElement, own: Callable[[str], str]) -> ForwardingElement:
+    return replace(
+        element,
+        uni=_once(map(own, element.uni)),
+        nni=_once(map(own, element.nni)),
+        services=tuple(
+            replace(service, attachments=tuple(replace(each, port=own(each.port)) for each in service.attachments))
+            for service in element.services
+        ),
+        stations=tuple(station if station.port is None else replace(station, port=own(station.port)) for station in element.stations),
+        routes=tuple(replace(route, ports=_once(map(own, route.ports))) for route in element.routes),
+    )
 
 
 def _once(ports: Iterable[str]) -> tuple[str, ...]:

@@ -114,6 +114,9 @@ class _Search:
         self._ports[spec.name] = {}
 
     def _link(self, link: Link) -> None:
+        if link.wire is not None and link.wire.delay_us:
+            planted = f"{_at(link.a)} to {_at(link.b)} is a cable"
+            self._object(f"{planted}: {link.wire.delay_us:g} us cannot be planted behind it, only on the bench")
         sides = [end for end in (link.a, link.b) if end.node != GENERATOR]
         if not sides:
             self._object(f"{link.a.port} and {link.b.port} of the generator are connected through no device")

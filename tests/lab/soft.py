@@ -1,26 +1,28 @@
-"""Software devices for tests, each in a box of its own (tests/lab/sshd.py): Open vSwitch with the user-space datapath, and FRR.
+"""Software devices for tests, each in a box of its own (tests/lab/sshd.py): Open vSwitch with the user-space datapath, BOFUSS, and FRR.
 
 Their daemons are the test's own: run in the box's network, keep everything in a folder that goes with them, and are no system services.
 """
 
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from orchestrator.bench import links
-from rackproof.model.inventory import DeviceEntry
+from rackproof.model.inventory import Credentials, DeviceEntry
 from tests.lab.sshd import LinuxBox, linux_box
 
 START_S = 15.0
 OVS = ("ovsdb-server", "ovs-vswitchd", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl")
+OPENFLOW = 6653
 FRR = Path("/usr/lib/frr")
 
 
@@ -44,14 +46,38 @@ def openvswitch(*, ports: Sequence[str]) -> Iterator[SoftDevice]:
         pytest.skip(f"no Open vSwitch here: {', '.join(missing)} (openvswitch-switch)")
     with ExitStack() as stack:
         box, folder = stack.enter_context(_box("ovs-1", ports)), stack.enter_context(_folder())
-        database, socket = folder / "conf.db", folder / "db.sock"
+        database, remote = folder / "conf.db", folder / "db.sock"
         subprocess.run(["ovsdb-tool", "create", database, "/usr/share/openvswitch/vswitch.ovsschema"], check=True)
-        _daemon(stack, box, folder, "ovsdb-server", str(database), f"--remote=punix:{socket}", f"--unixctl={folder}/ovsdb.ctl")
-        _until(socket.exists, folder)
-        _daemon(stack, box, folder, "ovs-vswitchd", f"unix:{socket}", f"--unixctl={folder}/vswitchd.ctl")
+        _daemon(stack, box, folder, "ovsdb-server", str(database), f"--remote=punix:{remote}", f"--unixctl={folder}/ovsdb.ctl")
+        _until(remote.exists, folder)
+        _daemon(stack, box, folder, "ovs-vswitchd", f"unix:{remote}", f"--unixctl={folder}/vswitchd.ctl")
         device = _device(box, "openvswitch", folder, {"run_dir": str(folder), "datapath": "netdev"})
         device.run("ovs-vsctl", "--no-wait", "init")
         yield device
+
+
+@contextmanager
+def openflow_switch(*, ports: Sequence[str]) -> Iterator[SoftDevice]:
+    """An Open vSwitch that waits for OpenFlow controllers, with the ports in its bridge br0; skips the test where there can be none."""
+    with openvswitch(ports=ports) as device:
+        bridge = ["add-br", "br0", "--", "set", "Bridge", "br0", "datapath_type=netdev", "fail_mode=secure"]
+        added = [word for port in ports for word in ("--", "add-port", "br0", port)]
+        device.run("ovs-vsctl", *bridge, *added, "--", "set-controller", "br0", "ptcp:6653")
+        _until(lambda: _answers(device.box.address, OPENFLOW), device.run_dir)
+        yield _spoken_to(device)
+
+
+@contextmanager
+def bofuss(*, ports: Sequence[str]) -> Iterator[SoftDevice]:
+    """BOFUSS (github.com/CPqD/ofsoftswitch13), which knows push_pbb; skips the test where its program `ofdatapath` is not on the path."""
+    program = shutil.which("ofdatapath")
+    if program is None:
+        pytest.skip("no BOFUSS here: ofdatapath, made with PIPELINE_TABLES 254")
+    with ExitStack() as stack:
+        box, folder = stack.enter_context(_box("bofuss-1", ports)), stack.enter_context(_folder())
+        _daemon(stack, box, folder, program, "--no-local-port", "--no-slicing", "-i", ",".join(ports), f"ptcp:{OPENFLOW}")
+        _until(lambda: _answers(box.address, OPENFLOW), folder)
+        yield _spoken_to(_device(box, "openflow", folder, {}))
 
 
 @contextmanager
@@ -87,6 +113,20 @@ def _folder() -> Iterator[Path]:
 
 def _device(box: LinuxBox, platform: str, folder: Path, options: dict[str, str]) -> SoftDevice:
     return SoftDevice(box=box, run_dir=folder, entry=box.entry.model_copy(update={"platform": platform, "options": options}))
+
+
+def _spoken_to(device: SoftDevice) -> SoftDevice:
+    """The device as one that is configured by OpenFlow, without SSH."""
+    nobody = {"port": OPENFLOW, "credentials": Credentials(), "known_host": ""}
+    return replace(device, entry=device.entry.model_copy(update={"platform": "openflow", "options": {}, **nobody}))
+
+
+def _answers(address: str, port: int) -> bool:
+    try:
+        with socket.create_connection((address, port), timeout=1.0):
+            return True
+    except OSError:
+        return False
 
 
 def _daemon(stack: ExitStack, box: LinuxBox, folder: Path, *command: str) -> None:

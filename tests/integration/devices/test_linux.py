@@ -158,14 +158,14 @@ def test_devices_side_by_side(ansible: Ansible, box: LinuxBox, tmp_path: Path, t
         entries = (box.entry, other.entry, absent)
         devices = [AnsibleDevice(entry, ansible, state=tmp_path / entry.name, heard=told.append) for entry in entries]
         functions = {device.name: WEIGHTED for device in devices}
-        assert isinstance(together.facts(ansible, devices)["switch-3"], DeviceError)
-        texts = together.configurations(ansible, devices)
+        assert isinstance(together.facts(devices)["switch-3"], DeviceError)
+        texts = together.configurations(devices)
         for step in (together.apply, together.check):
-            ended = step(ansible, devices, functions)
+            ended = step(devices, functions)
             assert ended["switch-1"] is ended["switch-2"] is None
             assert isinstance(ended["switch-3"], DeviceError)
-        together.restore(ansible, devices)
-        after = together.configurations(ansible, devices)
+        together.restore(devices)
+        after = together.configurations(devices)
         for name in ("switch-1", "switch-2"):
             assert after[name] == texts[name]
         assert not devices[2].left_configured  # never captured, so never touched

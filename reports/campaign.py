@@ -17,6 +17,8 @@ from reports.text import ABSENT, count, duration, moment, number, plural, with_i
 COVER_LINES = 5
 #: Health counters that the table of all trials has room for; every trial's own section has all of them.
 HEALTH_COLUMNS = 8
+#: A finding with this detail answers what the campaign was run for: the cover prints its statement, whatever its verdict.
+ANSWER = "answer"
 #: Labels of findings that name what was tested.
 _OWNERS = ("device", "scheme")
 
@@ -117,12 +119,23 @@ def _panels(findings: Sequence[Finding], expected: Mapping[str, Sequence[str]]) 
     for name, mine in groups.items():
         wrong = [finding for finding in mine if finding.verdict is not Verdict.PASS]
         met = f"{len(mine) - len(wrong)} of {plural(len(mine), 'criterion', 'criteria')} met"
-        hidden = f"; {len(wrong) - COVER_LINES} more did not pass" if len(wrong) > COVER_LINES else ""
         note = f"; the plan expects it to fail {', '.join(expected[name])}" if name in expected else ""
-        lines = [(each.verdict, _titled(each, labels), finding_value(each), each.limit) for each in wrong]
+        lines = [(each.verdict, _titled(each, labels), finding_value(each), each.limit) for each in wrong if ANSWER not in each.detail]
+        hidden = f"; {len(lines) - COVER_LINES} more did not pass" if len(lines) > COVER_LINES else ""
+        answers = [(each.verdict, *_answer(each, name), "") for each in mine if ANSWER in each.detail]
+        hidden += f"; {len(answers) - COVER_LINES} more answers stand within" if len(answers) > COVER_LINES else ""
         yield VerdictPanel(
-            title=name, verdict=worst(each.verdict for each in mine), statement=f"{met}{note}{hidden}.", criteria=tuple(lines[:COVER_LINES])
+            title=name,
+            verdict=worst(each.verdict for each in mine),
+            statement=f"{met}{note}{hidden}.",
+            criteria=tuple(lines[:COVER_LINES] + answers[:COVER_LINES]),
         )
+
+
+def _answer(finding: Finding, name: str) -> tuple[str, str]:
+    """The statement, cut where it begins to say what was found: "CPRI (100 µs)", "at most 4 hops at 500 bytes"."""
+    head, _, rest = finding.statement.removeprefix(f"{name}: ").partition(": ")
+    return (head, rest) if rest else (finding.title, head)
 
 
 def _titled(finding: Finding, labels: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ def refuse(part: type[BaseModel], *faults: InitErrorDetails) -> NoReturn:
 def check_keys(part: type[BaseModel], value: Any) -> Any:
     """The value, where each of its keys is known to the part; a key that is not is refused with the nearest that is."""
     if isinstance(value, Mapping):
-        known = list(part.model_fields)
+        known = [field.alias or name for name, field in part.model_fields.items()]
         unknown = [fault((str(key),), _hint(str(key), known), f"the unknown key {key}") for key in value if key not in known]
         if unknown:
             refuse(part, *unknown)

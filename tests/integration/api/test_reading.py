@@ -241,7 +241,7 @@ def test_kinds_are_described_for_forms(viewer: httpx.Client) -> None:
         assert answer.json()["valid"], answer.text
 
 
-@pytest.mark.parametrize("kind", ["congestion-control", "switch-qos"])
+@pytest.mark.parametrize("kind", ["congestion-control", "switch-qos", "xpfe-delay"])
 def test_what_is_offered_as_ready_to_run_is_a_plan_of_the_kind(viewer: httpx.Client, kind: str) -> None:
     plans = viewer.get(f"/kinds/{kind}").json()["plans"]
     assert "demo" in [plan["name"] for plan in plans]

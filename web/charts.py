@@ -15,6 +15,9 @@ PANELS_MAX = 24
 _FIRST = ("throughput", "delay.p50", "delay.mean")
 #: What is swept and yet compared within one chart: schemes of congestion control.
 _SIDE_BY_SIDE = "scheme"
+#: Curves that are drawn as bars between their points, and those that are drawn into the chart of another.
+HISTOGRAM = "histogram"
+_OVER = {"fit": HISTOGRAM}
 
 
 def chosen(quantities: Sequence[Quantity], name: str, of: str | None) -> Quantity | None:
@@ -62,16 +65,27 @@ def panels(quantity: Quantity, points: Sequence[Point], sweep: Sequence[Mapping[
 
 
 def curves(found: Sequence[Any]) -> list[Mapping[str, Any]]:
-    """The curves of a trial, those of one name in one chart."""
+    """The curves of a trial, those of one name in one chart, fits over the histogram that they are of.
+
+    A series of bars says so; series that are off are shown when somebody asks: all fits but the first, which is the best.
+    """
     charts: dict[str, dict[str, Any]] = {}
+    names = {curve.name for curve in found}
     for curve in found:
+        name = _OVER.get(curve.name, curve.name)
+        name = name if name in names else curve.name
         x, y = {"name": curve.x_name, "unit": unit(curve.x_unit)}, {"name": curve.y_name, "unit": unit(curve.y_unit)}
-        chart = charts.setdefault(curve.name, {"name": curve.name, "x": x, "y": y, "series": []})
+        chart = charts.setdefault(name, {"name": name, "x": x, "y": y, "n": 0, "series": []})
+        over = name != curve.name
+        chart["n"] += 0 if over else curve.n
         ends = zip(curve.x, curve.y, strict=True)
+        of = ", ".join(curve.subject.values()) if over else subject(curve.subject)
         chart["series"].append(
             {
-                "label": subject(curve.subject) or "all",
+                "label": of or ("measured" if name == HISTOGRAM else "all"),
                 "colour": colour(curve.subject),
+                "bars": curve.name == HISTOGRAM,
+                "off": over and len(chart["series"]) > 1,
                 "n": curve.n,
                 "points": [[x, y] for x, y in ends if math.isfinite(x) and math.isfinite(y)],
             }

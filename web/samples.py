@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rackproof.model.campaign import SamplesFile
+from rackproof.model.xcf import FIRST_LINK
 from rackproof.store import samples
 
 POINTS_MAX = 4000
@@ -27,7 +28,8 @@ Floats = npt.NDArray[np.float64]
 class Stream:
     """The frames of a stream in order of arrival: when they came [s after the first frame of all], and their delay [us].
 
-    name: the stream's number, with that of the port where frames came at several ports ("1, port 0").
+    name: the stream's number, where frames came at several ports with that of the port ("1, port 0"), or of the link that they were seen on
+    ("1, link 2").
     """
 
     name: str
@@ -126,7 +128,13 @@ def read(place: samples.Place, file: SamplesFile) -> Delays:
     several = len(np.unique(port)) > 1
     by_way = np.argsort(of, kind="stable")
     streams = tuple(
-        Stream(name=f"{way >> 16}, port {way & 0xFFFF}" if several else f"{way >> 16}", at_s=at_s[rows], delay_us=delay_us[rows])
+        Stream(name=_name(way >> 16, way & 0xFFFF, several=several), at_s=at_s[rows], delay_us=delay_us[rows])
         for way, rows in zip(numbers.tolist(), np.split(by_way, np.cumsum(np.bincount(of))[:-1]), strict=True)
     )
     return Delays(streams=streams, rows=len(received), until_s=float(at_s[-1]))
+
+
+def _name(stream: int, port: int, *, several: bool) -> str:
+    if port >= FIRST_LINK:
+        return f"{stream}, link {port - FIRST_LINK + 1}"
+    return f"{stream}, port {port}" if several else f"{stream}"

@@ -77,7 +77,7 @@ def subject(labels: Mapping[str, str]) -> str:
 
 def unit(name: str) -> str:
     """A unit as it stands behind a number; a ratio has none."""
-    return {"1": "", "us": "µs"}.get(name, name)
+    return {"1": "", "us": "µs", "1/us": "1/µs"}.get(name, name)
 
 
 def quantity(value: float | None, name: str = "1", digits: int = 4) -> str:

@@ -61,6 +61,14 @@ class Current:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Named:
+    """A trial by its place and its label."""
+
+    index: int
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Seam:
     """Where a campaign went on after an interruption: before which trial (None: before none), and why."""
 
@@ -121,6 +129,20 @@ def quantities(transactions: Transactions, campaign: int) -> list[Quantity]:
     with transactions.step(f"what campaign {campaign} measured could not be read") as connection:
         rows = connection.execute(query, {"id": campaign}).all()
     return list(dict.fromkeys(Quantity(name=row.name, unit=row.unit, of=", ".join(sorted(row.subject))) for row in rows))
+
+
+def with_curve(transactions: Transactions, campaign: int, name: str, limit: int) -> list[Named]:
+    """Trials that have a curve of that name, in their order; none where the first trial with any curve has no such one: all are alike."""
+    query = text("""
+        WITH mine AS (SELECT id, index, label FROM trials WHERE campaign_id = :id AND verdict IS NOT NULL),
+        first AS (SELECT id FROM mine WHERE EXISTS (SELECT FROM curves WHERE trial_id = mine.id) ORDER BY index LIMIT 1)
+        SELECT index AS trial, label FROM mine
+        WHERE EXISTS (SELECT FROM curves WHERE trial_id = (SELECT id FROM first) AND name = :name)
+        AND EXISTS (SELECT FROM curves WHERE trial_id = mine.id AND name = :name) ORDER BY index LIMIT :limit
+    """)
+    with transactions.step(f"the curves of campaign {campaign} could not be read") as connection:
+        rows = connection.execute(query, {"id": campaign, "name": name, "limit": limit}).all()
+    return [Named(index=row.trial, label=row.label) for row in rows]
 
 
 def sweep(transactions: Transactions, campaign: int, limit: int) -> list[Mapping[str, Any]]:

@@ -54,6 +54,7 @@ PAGES: tuple[Listed, ...] = (
     _page(_CAMPAIGN, "/campaigns/{aborted}", "#points canvas"),
     _page(_CAMPAIGN, "/campaigns/{broken}", "#grid [data-trial]"),
     _page(_CAMPAIGN, "/campaigns/{odd}", "#grid [data-trial]"),
+    _page(_CAMPAIGN, "/campaigns/{delay}", "#histogram canvas"),
     _page(_CAMPAIGN + "/findings", "/campaigns/{failed}/findings", "main table tbody tr"),
     _page(_CAMPAIGN + "/trials", "/campaigns/{resumed}/trials", "main table tbody tr"),
     _page(_CAMPAIGN + "/measurements", "/campaigns/{invalid}/measurements?name=throughput", "main table tbody tr"),

@@ -232,3 +232,35 @@ def test_a_campaign_that_is_submitted_elsewhere_appears_on_the_home_page(opened:
     run = submitted(site.store, plan_text("Came while somebody looked"), owner="ada")
     expect(page.locator("#now")).to_contain_text("Came while somebody looked")
     expect(page.locator("#now a", has_text="Came while")).to_have_attribute("href", f"/campaigns/{run.campaign}")
+
+
+def test_a_histogram_is_zoomed_and_its_fits_are_switched(opened: Opener, site: Site) -> None:
+    page = opened(site, role=Role.VIEWER).go(f"/campaigns/{site.seeds.delay}")
+    part = page.locator("#histogram")
+    expect(part.locator("canvas")).to_be_visible()
+    expect(part.get_by_role("status")).to_have_text("3\u202f000 frames")
+    fits = part.locator(".keys button")
+    shown = fits.evaluate_all("all => all.map((one) => one.getAttribute('aria-pressed'))")
+    assert shown[:2] == ["true", "true"]
+    assert set(shown[2:]) == {"false"}
+    whole = _picture(page)
+    fits.last.click()
+    with_another = _picture(page)
+    assert with_another != whole
+    part.get_by_role("button", name="Zoom in").click()
+    zoomed = _picture(page)
+    assert zoomed != with_another
+    part.get_by_role("button", name="All").click()
+    assert _picture(page) == with_another
+    over = part.locator(".u-over")
+    over.drag_to(over, source_position={"x": 150, "y": 100}, target_position={"x": 250, "y": 100})
+    assert _picture(page) != with_another
+    part.get_by_role("button", name="Next trial").click()
+    expect(part.get_by_role("link", name="The trial")).to_have_attribute("href", f"/campaigns/{site.seeds.delay}/trials/2")
+
+
+def _picture(page: Page) -> str:
+    """What the canvas of the histogram shows, once it is drawn."""
+    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    picture: str = page.locator("#histogram canvas").evaluate("canvas => canvas.toDataURL()")
+    return picture

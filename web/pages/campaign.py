@@ -42,12 +42,14 @@ def overview(request: Request, store: TheStore, campaign: Number, quantity: _Wor
         events = pages_campaigns.events_before(store.transactions, campaign, None, LOG_LINES)
         detail = store.browse.detail(campaign)
         quantities = pages_campaigns.quantities(store.transactions, campaign)
+        histograms = pages_campaigns.with_curve(store.transactions, campaign, charts.HISTOGRAM, CHART_TRIALS)
         values = {**standing(store, detail, brief=False), **_laid_out(store, detail)}
     return page(
         request,
         "campaign_overview.html.j2",
         **values,
         quantities=quantities,
+        histograms=histograms,
         quantity=charts.chosen(quantities, quantity, of),
         events=events,
         last=events[-1].seq if events else 0,

@@ -1,7 +1,7 @@
-// Every frame of a trial: the service gives the least and largest delay of each span, so that a million frames stay smooth; and its curves.
+// Every frame of a trial: the service gives the least and largest delay of each span, so that a million frames stay smooth.
 "use strict";
 {
-  const { css, colour, number, axis, within, chart, keys } = rackproof.charts;
+  const { colour, number, axis, chart, keys } = rackproof.charts;
   const HEIGHT = 380;
   const SETTLE_MS = 120;
 
@@ -114,37 +114,6 @@
     load(here.get("from"), here.get("to"), false);
   }
 
-  async function curves(root) {
-    const response = await fetch(root.dataset.source);
-    if (!response.ok) return;
-    const { charts } = await response.json();
-    charts.forEach((one, at) => {
-      const figure = root.querySelector(`[data-curve="${at}"]`);
-      const place = figure.querySelector(".chart");
-      const hidden = new Set();
-      const make = (width) => {
-        const shown = one.series.filter((series) => !hidden.has(series.label) && series.points.length);
-        const xs = [...new Set(shown.flatMap((series) => series.points.map((point) => point[0])))].sort((a, b) => a - b);
-        const known = shown.map((series) => new Map(series.points));
-        return new uPlot({
-          width,
-          height: 300,
-          legend: { show: false },
-          cursor: { drag: { x: true, y: false }, y: false, points: { show: false } },
-          scales: { x: { time: false, distr: xs[0] > 0 && xs.at(-1) / xs[0] > 100 ? 3 : 1 }, y: { range: (_, low, high) => [Math.min(0, low), high * 1.05 || 1] } },
-          axes: [axis(within(one.x.name, one.x.unit), { size: 30 }), axis(within(one.y.name, one.y.unit), { size: 54 })],
-          series: [{}, ...shown.map((series) => ({ label: series.label, stroke: colour(series, one.series.indexOf(series)), width: 2, points: { show: false }, spanGaps: true }))],
-        }, [xs, ...known.map((points) => xs.map((x) => points.get(x) ?? null))], place);
-      };
-      place.setAttribute("role", "img");
-      place.setAttribute("aria-label", `${one.y.name} over ${one.x.name}: ${one.series.length} curves`);
-      const made = chart(place, make);
-      if (one.series.length > 1) place.before(keys(one.series, hidden, () => made.draw()));
-    });
-  }
-
   const root = document.getElementById("samples");
   if (root) samples(root);
-  const drawn = document.getElementById("curves");
-  if (drawn) curves(drawn);
 }

@@ -22,6 +22,7 @@ from rackproof.store.deliveries import EMAIL, WEBHOOK
 from rackproof.store.firing import Firing
 from rackproof.store.suites import Suites
 from tests.integration.accounts.serving import PASSWORD
+from tests.integration.web.delay import delayed
 from tests.integration.web.written import BOTH, FAULTY, PROVENANCE, plan_text, submitted, taken, written
 from tests.unit.switch_qos.simulator import Defects
 
@@ -46,7 +47,8 @@ class Seeds:
 
     passed: with a fault that was expected; invalid: two of its trials are; running: half-way, in the hands of worker `bench-1`
     (incarnation); resumed: it has a seam; interrupted: nobody goes on with it by itself; broken: the lab failed; odd: with strange names
-    and infinite numbers, without configurations. nights: the campaigns of the runs of a schedule, the oldest first.
+    and infinite numbers, without configurations; delay: of xpfe-delay, its trials have histograms. nights: the campaigns of the runs of a
+    schedule, the oldest first.
     """
 
     passed: int
@@ -62,6 +64,7 @@ class Seeds:
     schedule: int
     runs: tuple[int, ...]
     nights: tuple[int, ...]
+    delay: int
     report: int
     incarnation: str
 
@@ -166,6 +169,7 @@ def seeded(store: Store, settings: Settings) -> Seeds:
         schedule=schedule,
         runs=runs,
         nights=nights,
+        delay=delayed(store, now - timedelta(minutes=30)),
         report=report,
         incarnation=incarnation,
     )

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rackproof.model.measurement import Curve
 from rackproof.model.verdict import Verdict
 from rackproof.palette import scheme_place
 from rackproof.store.pages_campaigns import Point, Quantity
-from web.charts import panels
+from web.charts import curves, panels
 
 THROUGHPUT = Quantity(name="throughput", unit="Mbit/s", of="")
 
@@ -38,3 +39,24 @@ def test_devices_have_a_chart_each_and_queues_their_colours() -> None:
     found = panels(THROUGHPUT, [point(index, at, 1.0, queue="9") for index, at in enumerate(sweep)], sweep)
     assert [panel["title"] for panel in found["panels"]] == ["a", "b"]
     assert [one["colour"] for panel in found["panels"] for one in panel["series"]] == ["queue-1", "queue-1"]
+
+
+def curve(name: str, **of: str) -> Curve:
+    return Curve(
+        name=name, x_name="delay", x_unit="us", y_name="density", y_unit="1/us", x=(1.0, 2.0), y=(0.5, float("inf")), n=10, subject=of
+    )
+
+
+def test_fits_are_drawn_over_their_histogram_and_all_but_the_best_wait_to_be_asked_for() -> None:
+    found = curves(
+        [curve("histogram"), *(curve("fit", distribution=name) for name in ("mixture-2", "gaussian")), curve("delta-q", hop="1")]
+    )
+    assert [(one["name"], one["n"]) for one in found] == [("histogram", 10), ("delta-q", 10)]
+    series = [(one["label"], one["bars"], one["off"]) for one in found[0]["series"]]
+    assert series == [("measured", True, False), ("mixture-2", False, False), ("gaussian", False, True)]
+    assert found[0]["x"] == {"name": "delay", "unit": "µs"}
+    assert found[0]["series"][0]["points"] == [[1.0, 0.5]]
+
+
+def test_a_fit_without_a_histogram_has_a_chart_of_its_own() -> None:
+    assert [one["name"] for one in curves([curve("fit", distribution="gaussian")])] == ["fit"]

@@ -89,7 +89,7 @@ def test_a_day(day: Day, tmp_path: Path) -> None:
     _see_it_end(page, "PASS")
     _download_the_report(page, "PASS", tmp_path)
 
-    long = _submit(page, _plan(tmp_path, "long", "2, 6, 8, 10, 12", duration_s=2))
+    long = _submit(page, _plan(tmp_path, "long", "2, 6, 8, 10, 12", duration_s=1.2))
     _through_a_cut(day, long)
     _cancel(page, "lunch")
     with page.expect_navigation():

@@ -36,7 +36,7 @@ up: setup ## the service on this machine: pages, API, a worker with the virtual 
 	@$(BIN)/rackproof up
 
 test: setup ## everything that CI runs
-	@$(MAKE) --no-print-directory --jobs=2 test-shared test-kept test-pages lint test-native
+	@$(MAKE) --no-print-directory --jobs=3 test-shared test-pages test-kept lint test-native
 	@echo "== pytest, what wants the machine for itself"
 	@$(BIN)/python -m pytest $(patsubst %,--ignore=%,$(SHARED) $(KEPT) tests/browser) $(PYTEST_ARGS)
 	@$(BIN)/python -m pytest $(DAY) $(PYTEST_ARGS)
@@ -100,18 +100,20 @@ lint: setup ## ruff, mypy, import contracts, rustfmt, clippy
 	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "== mypy" && $(BIN)/mypy
 	@echo "== import contracts" && $(BIN)/lint-imports --no-logo
-	@echo "== rustfmt" && $(CARGO) fmt --manifest-path native/Cargo.toml --check && $(CARGO) fmt --manifest-path native/quic/Cargo.toml --check
+	@echo "== rustfmt" && $(CARGO) fmt --manifest-path native/Cargo.toml --check && $(CARGO) fmt --manifest-path native/quic/Cargo.toml --check \
+		&& $(CARGO) fmt --manifest-path native/rsvp/Cargo.toml --check
 	@echo "== clippy" && $(CARGO) clippy $(CARGO_IN_NATIVE) --quiet --all-targets -- -D warnings
 	@$(CARGO) clippy $(CARGO_IN_NATIVE) --quiet --all-targets --all-features -- -D warnings
+	@$(CARGO) clippy --manifest-path native/rsvp/Cargo.toml --quiet --all-targets -- -D warnings
 
-test-native: setup ## the engine's own tests
-	@echo "== cargo test" && $(CARGO) test $(CARGO_IN_NATIVE) --quiet
+test-native: setup ## the own tests of the engine and of the RSVP-TE library
+	@echo "== cargo test" && $(CARGO) test $(CARGO_IN_NATIVE) --quiet && $(CARGO) test --manifest-path native/rsvp/Cargo.toml --quiet
 
 # Tests that measure nothing, and may run beside others.
 SHARED := tests/unit tests/integration/api tests/integration/accounts tests/integration/web
 
 KEPT := tests/integration/client tests/integration/nights tests/integration/pantheon tests/integration/store tests/integration/inventories \
-	tests/integration/devices tests/integration/playbooks tests/contract/trex tests/integration/orchestrator \
+	tests/integration/devices tests/integration/playbooks tests/integration/rsvp tests/contract/trex tests/integration/orchestrator \
 	tests/integration/service/test_desk.py tests/integration/service/test_jobs.py tests/integration/service/test_reports.py
 
 # An engineer's day measures on the bench; the other tests of the pages do not.
@@ -138,7 +140,8 @@ chaos: setup ## harm at 200 random points of running campaigns; writes build/cha
 # --- keeping --------------------------------------------------------------------------------------------------------------------
 
 fmt: setup ## format Python and Rust
-	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format . && $(CARGO) fmt --manifest-path native/Cargo.toml && $(CARGO) fmt --manifest-path native/quic/Cargo.toml
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format . && $(CARGO) fmt --manifest-path native/Cargo.toml && $(CARGO) fmt --manifest-path native/quic/Cargo.toml \
+		&& $(CARGO) fmt --manifest-path native/rsvp/Cargo.toml
 
 hooks: setup ## run the checks before every commit
 	@$(BIN)/pre-commit install
@@ -153,5 +156,5 @@ lock: $(STAMPS)/uv ## pin the newest versions of all dependencies (LOCK_ARGS=--u
 
 clean: ## remove what was built, the environment too; campaigns and samples stay
 	@if [ -x $(BIN)/rackproof ]; then $(BIN)/rackproof bench clean || true; fi
-	@rm -rf $(VENV) build native/target native/quic/target web/node_modules web/static/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build native/target native/quic/target native/rsvp/target web/node_modules web/static/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find $(PACKAGES) tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -17,8 +17,6 @@ from reports.text import ABSENT, count, duration, moment, number, plural, with_i
 COVER_LINES = 5
 #: Health counters that the table of all trials has room for; every trial's own section has all of them.
 HEALTH_COLUMNS = 8
-#: A finding with this detail answers what the campaign was run for: the cover prints its statement, whatever its verdict.
-ANSWER = "answer"
 #: Labels of findings that name what was tested.
 _OWNERS = ("device", "scheme")
 
@@ -120,9 +118,9 @@ def _panels(findings: Sequence[Finding], expected: Mapping[str, Sequence[str]]) 
         wrong = [finding for finding in mine if finding.verdict is not Verdict.PASS]
         met = f"{len(mine) - len(wrong)} of {plural(len(mine), 'criterion', 'criteria')} met"
         note = f"; the plan expects it to fail {', '.join(expected[name])}" if name in expected else ""
-        lines = [(each.verdict, _titled(each, labels), finding_value(each), each.limit) for each in wrong if ANSWER not in each.detail]
+        lines = [(each.verdict, _titled(each, labels), finding_value(each), each.limit) for each in wrong if not each.is_answer]
         hidden = f"; {len(lines) - COVER_LINES} more did not pass" if len(lines) > COVER_LINES else ""
-        answers = [(each.verdict, *_answer(each, name), "") for each in mine if ANSWER in each.detail]
+        answers = [(each.verdict, *_answer(each, name), "") for each in mine if each.is_answer]
         hidden += f"; {len(answers) - COVER_LINES} more answers stand within" if len(answers) > COVER_LINES else ""
         yield VerdictPanel(
             title=name,

@@ -44,8 +44,8 @@ def duration(seconds: float | None) -> str:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number with so many significant digits; a starved queue's delay is infinite and says so."""
-    if value is None:
+    """A number with so many significant digits; a starved queue's delay is infinite and says so. nan: there is none."""
+    if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"

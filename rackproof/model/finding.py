@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from rackproof.model.measurement import Interval
 from rackproof.model.verdict import Verdict
 
+#: A finding with this detail answers what the campaign was run for: whoever shows findings in short shows it, whatever its verdict.
+ANSWER = "answer"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
@@ -28,3 +31,8 @@ class Finding:
     statement: str
     trials: tuple[int, ...]
     detail: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it answers what the campaign was run for."""
+        return ANSWER in self.detail

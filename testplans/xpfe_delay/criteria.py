@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from rackproof.model.campaign import CampaignRecord
-from rackproof.model.finding import Finding
+from rackproof.model.finding import ANSWER, Finding
 from rackproof.model.measurement import Measurement
 from rackproof.model.verdict import Verdict, worst
-from reports.campaign import ANSWER
 from reports.text import number, with_interval
 from testplans.xpfe_delay import remarks
 from testplans.xpfe_delay.budget import Holding, judge, reaches

@@ -3,10 +3,9 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from rackproof.model.finding import Finding
+from rackproof.model.finding import ANSWER, Finding
 from rackproof.model.verdict import Verdict, worst
 from rackproof.stats.counts import wilson
-from reports.campaign import ANSWER
 from reports.text import count, number, plural, with_interval
 from testplans.xpfe_delay.decomposition import decompose
 from testplans.xpfe_delay.hops import EXCESS, Outstanding, outstanding

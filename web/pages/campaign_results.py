@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from api.identity import GuardedRoute, needs
 from api.wiring import INT_MAX, Number, TheStore
+from rackproof.model.finding import ANSWER, Finding
 from rackproof.model.service import Role
 from rackproof.model.verdict import Verdict
 from rackproof.store import pages_campaigns
@@ -32,7 +33,7 @@ def findings(request: Request, store: TheStore, campaign: Number, verdict: _Word
         request,
         "campaign_findings.html.j2",
         **values,
-        shown=[(one, is_expected(one, values["expected"]), [said(*part) for part in one.detail.items()]) for one in shown],
+        shown=[(one, is_expected(one, values["expected"]), _detail(one)) for one in shown],
         devices=list(dict.fromkeys(one.subject["device"] for one in found if "device" in one.subject)),
         judged=[one for one in Verdict if any(finding.verdict is one for finding in found)],
         verdict=verdict,
@@ -91,3 +92,8 @@ def measurements(
             following=address(path, **here, after=shown[-1].trial, position=shown[-1].position) if len(rows) > MEASUREMENTS else None,
         ),
     )
+
+
+def _detail(finding: Finding) -> list[str]:
+    """The numbers beside a finding's own, in words."""
+    return [said(name, value) for name, value in finding.detail.items() if name != ANSWER]

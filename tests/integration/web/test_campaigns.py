@@ -260,3 +260,12 @@ def test_the_home_page_says_what_runs_what_is_next_and_what_changed(quiet: Clien
     assert "lab-2 offline the health check failed" in said_
     assert "New campaign" not in said_
     assert "New campaign" in text_of(quiet(Role.ENGINEER).get("/").text)
+
+
+def test_what_a_campaign_was_run_for_stands_on_its_own_page_though_it_passed(quiet: Client, seeds: Seeds) -> None:
+    viewer = quiet(Role.VIEWER)
+    overview = text_of(viewer.get(f"/campaigns/{seeds.delay}").text)
+    assert re.search(r"PASS CPRI \(100 µs at the 99th percentile\): at least 3 hops", overview)
+    findings = text_of(viewer.get(f"/campaigns/{seeds.delay}/findings").text)
+    assert "CPRI (100 µs" in findings
+    assert "answer" not in findings.replace("answers", "")

@@ -27,8 +27,7 @@ def all_passed(record: CampaignRecord, trials: int) -> None:
 def test_kill_9_in_a_trial_and_it_goes_on_at_that_trial(store: Store, environment: dict[str, str], tmp_path: Path) -> None:
     marker, device = tmp_path / "marker", tmp_path / "device.json"
     with worker(environment, "a") as first:
-        alive(store, "a")
-        campaign = submit(store, trials=6, sleep_s=0.4, marker=str(marker), device_file=str(device))
+        campaign = submit_when_there(store, trials=6, sleep_s=0.4, marker=str(marker), device_file=str(device))
         under_way(store, campaign, 3)
         first.kill()
         first.wait()

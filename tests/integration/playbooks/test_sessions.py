@@ -1,7 +1,7 @@
 """Do the playbooks of vendors' platforms configure, read back and restore? Against emulated command lines and NETCONF, not hardware.
 
 What the emulations know of the platforms is what the playbooks need; they prove logins, prompts, the order of commands, what is made of
-errors, and that nothing is left behind. Every run has the one that is quickest; RACKPROOF_LONG=1 has all.
+errors, and that nothing is left behind. Whole sessions take long: RACKPROOF_LONG=1 has them.
 """
 
 import importlib.util
@@ -66,7 +66,8 @@ def _passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WRONG_PASSWORD", "not this one")
 
 
-@pytest.mark.parametrize("platform", ["ios", pytest.param("nxos", marks=long), pytest.param("eos", marks=long)])
+@long
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_a_function_comes_and_goes_without_a_trace(platform: str, tmp_path: Path) -> None:
     make, nos = PLATFORMS[platform]
     switch = make()

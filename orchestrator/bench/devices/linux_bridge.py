@@ -2,11 +2,12 @@
 
 import platform
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from orchestrator.bench import links
+from orchestrator.bench.devices import plain_switch
+from orchestrator.bench.devices.plain_switch import PlainSwitch
 from orchestrator.bench.namespaces import Namespace
-from rackproof.errors import DeviceError
-from rackproof.model.functions import DeviceFunction
 
 MODEL = "linux-bridge"
 OPTIONS: frozenset[str] = frozenset()
@@ -15,9 +16,7 @@ LINK_RATE_BPS_MAX = 1e10
 WIRES_FPS_MAX = 250e3
 
 
-def objection(function: DeviceFunction) -> str:
-    """It forwards, and can do nothing else."""
-    return f"{MODEL} cannot do {type(function).__name__}: it forwards and has nothing to configure"
+objection = partial(plain_switch.objection, MODEL)
 
 
 def probe() -> str:
@@ -27,39 +26,16 @@ def probe() -> str:
     return ""
 
 
-class Model:
+class Model(PlainSwitch):
     """Forwards from the moment it is made."""
 
     def __init__(self, *, name: str, namespace: Namespace, ports: Sequence[str], options: Mapping[str, float | int | bool | str]) -> None:
-        if options:
-            raise DeviceError(f"{name}: expected no options, for {MODEL} has none; found {', '.join(sorted(options))}")
-        self.name = name
-        self._namespace = namespace
-        self._ports = tuple(ports)
+        super().__init__(name=name, namespace=namespace, ports=ports, options=options, model=MODEL)
         links.bridge(namespace, "br0", ports)
 
     def facts(self) -> Mapping[str, str]:
         """Model and kernel."""
         return {"model": MODEL, "kernel": platform.release(), "ports": str(len(self._ports))}
-
-    def configuration(self) -> str:
-        """Its ports."""
-        return f"bridge br0 {' '.join(self._ports)}"
-
-    def apply(self, function: DeviceFunction) -> None:
-        """Nothing can be configured."""
-        raise DeviceError(f"{self.name}: {objection(function)}")
-
-    def check(self, function: DeviceFunction) -> None:
-        """Nothing can be configured."""
-        raise DeviceError(f"{self.name}: {objection(function)}")
-
-    def restore(self) -> None:
-        """Nothing was configured."""
-
-    def counters(self) -> Mapping[str, int]:
-        """Frames that each port received, sent and dropped ("east.received")."""
-        return links.counters(self._namespace, self._ports)
 
     def close(self) -> None:
         """Nothing runs in user space."""

@@ -8,12 +8,14 @@ import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from orchestrator.bench import links
+from orchestrator.bench.devices import plain_switch
+from orchestrator.bench.devices.plain_switch import PlainSwitch
 from orchestrator.bench.hosts import Launched
 from orchestrator.bench.namespaces import Namespace
 from rackproof.errors import DeviceError
-from rackproof.model.functions import DeviceFunction
 from rackproof.model.program import Command
 
 MODEL = "openvswitch"
@@ -47,9 +49,7 @@ exec $first ovs-vswitchd unix:/run/db.sock --unixctl=/run/switch.ctl --disable-s
 """
 
 
-def objection(function: DeviceFunction) -> str:
-    """It forwards, and can do nothing else."""
-    return f"{MODEL} cannot do {type(function).__name__}: it forwards and has nothing to configure"
+objection = partial(plain_switch.objection, MODEL)
 
 
 def probe() -> str:
@@ -66,15 +66,11 @@ def probe() -> str:
     return tried.stderr.strip()
 
 
-class Model:
+class Model(PlainSwitch):
     """Forwards from the moment it is made."""
 
     def __init__(self, *, name: str, namespace: Namespace, ports: Sequence[str], options: Mapping[str, float | int | bool | str]) -> None:
-        if options:
-            raise DeviceError(f"{name}: expected no options, for {MODEL} has none; found {', '.join(sorted(options))}")
-        self.name = name
-        self._namespace = namespace
-        self._ports = tuple(ports)
+        super().__init__(name=name, namespace=namespace, ports=ports, options=options, model=MODEL)
         arguments = ("unshare", "--mount", "sh", "-c", SCRIPT, "sh", SCHEMA, *ports)
         self._switch = Launched(name, namespace, Command(arguments=arguments, environment={"PATH": PATH, "OVS_RUNDIR": "/run"}))
         try:
@@ -88,25 +84,6 @@ class Model:
         command = ["ovs-vswitchd", "--version"]
         said = subprocess.run(command, env={"PATH": PATH}, stdout=subprocess.PIPE, text=True, check=False, timeout=5)
         return {"model": MODEL, "version": said.stdout.partition("\n")[0], "datapath": "user space", "ports": str(len(self._ports))}
-
-    def configuration(self) -> str:
-        """Its ports."""
-        return f"bridge br0 {' '.join(self._ports)}"
-
-    def apply(self, function: DeviceFunction) -> None:
-        """Nothing can be configured."""
-        raise DeviceError(f"{self.name}: {objection(function)}")
-
-    def check(self, function: DeviceFunction) -> None:
-        """Nothing can be configured."""
-        raise DeviceError(f"{self.name}: {objection(function)}")
-
-    def restore(self) -> None:
-        """Nothing was configured."""
-
-    def counters(self) -> Mapping[str, int]:
-        """Frames that each port received, sent and dropped ("east.received")."""
-        return links.counters(self._namespace, self._ports)
 
     def close(self) -> None:
         """End its daemons."""

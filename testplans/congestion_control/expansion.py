@@ -1,10 +1,10 @@
 """Which trials a plan makes, in which order: for each run, every test, shuffled by the seed, so that what drifts spreads over all."""
 
-import hashlib
 import random
 
 from rackproof.model.trial import Trial
 from testplans.congestion_control.plan import CongestionControlPlan
+from testplans.seeds import seed_from
 
 #: What a trial takes besides its runtime [s]: both sides start, end, and the analysis.
 OVERHEAD_S = 1.5
@@ -46,4 +46,4 @@ def schemes_of(trial: Trial) -> tuple[str, ...]:
 
 def seed_of(seed: int, run: int) -> int:
     """The seed of a run (31 bits), from the plan's: every scheme meets the same random loss."""
-    return int.from_bytes(hashlib.sha256(f"{seed}/{run}".encode()).digest()[:4]) >> 1
+    return seed_from(f"{seed}/{run}")

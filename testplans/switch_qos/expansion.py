@@ -5,9 +5,8 @@ whole sweep: what drifts with time then spreads over all loads. The same load an
 devices see the same frames at the same times.
 """
 
-import hashlib
-
 from rackproof.model.trial import Trial
+from testplans.seeds import seed_from
 from testplans.switch_qos.plan import SwitchQosPlan
 
 #: What a trial takes besides its traffic [s]: reading, analysis, storing.
@@ -42,5 +41,4 @@ def expand(plan: SwitchQosPlan) -> tuple[Trial, ...]:
 
 def seed_of(seed: int, load_mbps: float, repetition: int) -> int:
     """The seed of a trial (31 bits), from the plan's."""
-    text = f"{seed}/{float(load_mbps)!r}/{repetition}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1
+    return seed_from(f"{seed}/{float(load_mbps)!r}/{repetition}")

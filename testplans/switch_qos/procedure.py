@@ -1,12 +1,11 @@
 """What is done for one trial: traffic built, sent, and the device's counters read before and after."""
 
-from collections.abc import Mapping
-
 from rackproof.model.functions import QosScheduler
 from rackproof.model.topology import GENERATOR, Endpoint, Link, Setup, Topology
 from rackproof.model.traffic import Arrivals, Stream, Traffic
 from rackproof.model.trial import Observation, Trial
 from rackproof.ports import Rig
+from testplans.sending import counted, sent
 from testplans.switch_qos.plan import SwitchQosPlan
 
 RECEIVER = "r0"
@@ -15,8 +14,6 @@ EGRESS = "out"
 _TPID = b"\x81\x00"
 #: Local experimental EtherType 1 (IEEE 802): no switch or host acts on it.
 _ETHERTYPE = b"\x88\xb5"
-#: Counters that are readings and not counts: a difference of two would say nothing.
-_READINGS = ("_ns", "_us")
 
 
 def sender_port(sender: int) -> str:
@@ -105,14 +102,5 @@ def run(plan: SwitchQosPlan, trial: Trial, campaign: int, rig: Rig) -> Observati
     """
     device = rig.device(str(trial.point["device"]))
     before = device.counters()
-    under_way = rig.generator.start(traffic(plan, trial, campaign))
-    try:
-        capture = under_way.wait()
-    except BaseException:
-        under_way.stop()
-        raise
-    return Observation(capture=capture, counters=_counted(before, device.counters()))
-
-
-def _counted(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    return {name: value if name.endswith(_READINGS) else value - before.get(name, 0) for name, value in after.items()}
+    capture = sent(rig.generator, traffic(plan, trial, campaign))
+    return Observation(capture=capture, counters=counted(before, device.counters()))

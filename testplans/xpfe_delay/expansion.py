@@ -5,9 +5,8 @@ sweep of sizes and rates: what drifts with time then spreads over all. The same 
 and at every hop count, so all of them see the same frames at the same times.
 """
 
-import hashlib
-
 from rackproof.model.trial import Trial
+from testplans.seeds import seed_from
 from testplans.xpfe_delay.plan import XpfeDelayPlan
 
 #: What a trial takes besides its traffic [s]: reading, analysis, storing.
@@ -44,5 +43,4 @@ def expand(plan: XpfeDelayPlan) -> tuple[Trial, ...]:
 
 def seed_of(seed: int, frame_bytes: int, rate_mbps: float, repetition: int) -> int:
     """The seed of a trial (31 bits), from the plan's."""
-    text = f"{seed}/{frame_bytes}/{float(rate_mbps)!r}/{repetition}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1
+    return seed_from(f"{seed}/{frame_bytes}/{float(rate_mbps)!r}/{repetition}")

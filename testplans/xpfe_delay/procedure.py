@@ -1,6 +1,5 @@
 """What is done for one trial: a chain as topology, traffic through it, every frame recorded where it comes and goes."""
 
-from collections.abc import Mapping
 from dataclasses import fields, replace
 
 import numpy as np
@@ -11,6 +10,7 @@ from rackproof.model.traffic import Arrivals, Capture, FrameSize, Samples, Strea
 from rackproof.model.trial import Observation, Trial
 from rackproof.ports import Rig
 from rackproof.units import Layer
+from testplans.sending import counted, sent
 from testplans.xpfe_delay import xcf
 from testplans.xpfe_delay.parts import Chain, Forwarding
 from testplans.xpfe_delay.plan import XpfeDelayPlan
@@ -23,8 +23,6 @@ WIRES = "wires."
 _TPID = b"\x81\x00"
 #: Local experimental EtherType 1 (IEEE 802): no switch or host acts on it.
 _ETHERTYPE = b"\x88\xb5"
-#: Counters that are readings and not counts: a difference of two would say nothing.
-_READINGS = ("_ns", "_us")
 
 
 def header(source: str, destination: str, c_vlan: int) -> bytes:
@@ -139,12 +137,7 @@ def run(plan: XpfeDelayPlan, trial: Trial, campaign: int, rig: Rig) -> Observati
     tap = rig.wires()
     recording = tap.start() if tap is not None else None
     try:
-        under_way = rig.generator.start(traffic(plan, trial, campaign))
-        try:
-            capture = under_way.wait()
-        except BaseException:
-            under_way.stop()
-            raise
+        capture = sent(rig.generator, traffic(plan, trial, campaign))
         if recording is not None:
             recording.stop()
             capture = merged(capture, recording.wait())
@@ -155,7 +148,8 @@ def run(plan: XpfeDelayPlan, trial: Trial, campaign: int, rig: Rig) -> Observati
     counters = {
         f"{device.name}.{name}": value
         for device, earlier in zip(devices, before, strict=True)
-        for name, value in _counted(earlier, device.counters()).items()
+        for name, value in counted(earlier, device.counters()).items()
+        if value
     }
     return Observation(capture=capture, counters=counters)
 
@@ -169,9 +163,3 @@ def merged(capture: Capture, wires: Capture) -> Capture:
         }
     )
     return replace(capture, samples=samples, health={**capture.health, **{WIRES + name: value for name, value in wires.health.items()}})
-
-
-def _counted(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """Counters that moved."""
-    found = {name: value if name.endswith(_READINGS) else value - before.get(name, 0) for name, value in after.items()}
-    return {name: value for name, value in found.items() if value}

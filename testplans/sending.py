@@ -1,0 +1,24 @@
+"""What the procedures of kinds share that send frames through devices: traffic to its end, and what devices counted meanwhile."""
+
+from collections.abc import Mapping
+
+from rackproof.model.traffic import Capture, Traffic
+from rackproof.ports import Generator
+
+#: Counters that are readings and not counts: a difference of two would say nothing.
+_READINGS = ("_ns", "_us")
+
+
+def sent(generator: Generator, traffic: Traffic) -> Capture:
+    """Send, and wait for what comes; whatever ends the wait ends the traffic. Raises GeneratorError."""
+    under_way = generator.start(traffic)
+    try:
+        return under_way.wait()
+    except BaseException:
+        under_way.stop()
+        raise
+
+
+def counted(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """What was counted between two looks at a device; readings as they were at the second."""
+    return {name: value if name.endswith(_READINGS) else value - before.get(name, 0) for name, value in after.items()}

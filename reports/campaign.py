@@ -1,7 +1,7 @@
 """The frame that every campaign's report has, whatever its kind: cover, calibration, health, provenance, configurations, plan."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -55,6 +55,20 @@ def subject_of(finding: Finding) -> str:
 def trial_anchor(index: int) -> str:
     """The id of the section of a trial, which the kind's sections must have for links to work."""
     return f"trial-{index}"
+
+
+def trial_opening(record: TrialRecord, facts: Iterable[tuple[str, str]]) -> list[Block]:
+    """What a trial's section begins with: why it gave no result, or none that counts; its facts; where its samples are."""
+    result, blocks = record.result, list[Block]()
+    if result is None:
+        blocks.append(Callout(tone="warning", title="Not run", text="The campaign ended before this trial."))
+    elif result.verdict is not Verdict.PASS:
+        blocks.append(Callout(tone="warning", title=result.verdict.value, text=result.reason or "No reason was given."))
+    blocks.append(KeyValues(caption="", pairs=tuple(facts), inline=True))
+    if record.samples:
+        pairs = (("Samples", record.samples.path), ("rows", count(record.samples.rows)), ("SHA-256", record.samples.sha256))
+        blocks.append(KeyValues(caption="", pairs=pairs, mono=True, inline=True))
+    return blocks
 
 
 def verdict_of(record: TrialRecord) -> Verdict | None:

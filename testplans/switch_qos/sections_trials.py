@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 from rackproof.model.campaign import TrialRecord
 from rackproof.model.measurement import Measurement
-from rackproof.model.verdict import Verdict
-from reports.campaign import trial_anchor
-from reports.document import Block, Callout, Cell, Column, KeyValues, Paragraph, Section, Table
+from reports.campaign import trial_anchor, trial_opening
+from reports.document import Cell, Column, Paragraph, Section, Table
 from reports.text import ABSENT, count, duration, measured, moment, number
 from testplans.switch_qos import of_plan
 from testplans.switch_qos.sections_view import View, interval_note
@@ -58,15 +57,7 @@ def _was_counted(record: TrialRecord) -> bool:
 
 def _trial(seen: View, record: TrialRecord) -> Section:
     trial, result = record.trial, record.result
-    blocks: list[Block] = []
-    if result is None:
-        blocks.append(Callout(tone="warning", title="Not run", text="The campaign ended before this trial."))
-    elif result.verdict is not Verdict.PASS:
-        blocks.append(Callout(tone="warning", title=result.verdict.value, text=result.reason or "No reason was given."))
-    blocks.append(KeyValues(caption="", pairs=tuple(_facts(record)), inline=True))
-    if record.samples:
-        pairs = (("Samples", record.samples.path), ("rows", count(record.samples.rows)), ("SHA-256", record.samples.sha256))
-        blocks.append(KeyValues(caption="", pairs=pairs, mono=True, inline=True))
+    blocks = trial_opening(record, _facts(record))
     if result is not None and result.measurements:
         found = {(_key(each.subject), each.name): each for each in result.measurements}
         blocks += [_rates(seen, record, found), _delays(seen, record, found)]

@@ -6,9 +6,8 @@ from typing import Any
 from rackproof.model.campaign import TrialRecord
 from rackproof.model.measurement import Curve, Measurement
 from rackproof.model.trial import TrialResult
-from rackproof.model.verdict import Verdict
-from reports.campaign import trial_anchor
-from reports.document import Block, Callout, Cell, Column, Figure, KeyValues, Paragraph, Section, Table
+from reports.campaign import trial_anchor, trial_opening
+from reports.document import Block, Cell, Column, Figure, KeyValues, Paragraph, Section, Table
 from reports.text import ABSENT, count, duration, measured, moment, number, plural
 from testplans.xpfe_delay import figures_delay
 from testplans.xpfe_delay.figures import distribution_words
@@ -44,15 +43,7 @@ def section(seen: View) -> Section:
 
 def _trial(record: TrialRecord, *, first: bool) -> Section:
     trial, result = record.trial, record.result
-    blocks: list[Block] = []
-    if result is None:
-        blocks.append(Callout(tone="warning", title="Not run", text="The campaign ended before this trial."))
-    elif result.verdict is not Verdict.PASS:
-        blocks.append(Callout(tone="warning", title=result.verdict.value, text=result.reason or "No reason was given."))
-    blocks.append(KeyValues(caption="", pairs=tuple(_facts(record)), inline=True))
-    if record.samples:
-        pairs = (("Samples", record.samples.path), ("rows", count(record.samples.rows)), ("SHA-256", record.samples.sha256))
-        blocks.append(KeyValues(caption="", pairs=pairs, mono=True, inline=True))
+    blocks = trial_opening(record, _facts(record))
     if result is not None:
         blocks += _results(trial.label, result)
     drawn = any(isinstance(block, Figure) for block in blocks)

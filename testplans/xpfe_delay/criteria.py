@@ -18,6 +18,7 @@ from testplans.xpfe_delay.budget import Holding, judge, reaches
 from testplans.xpfe_delay.budget_words import bound, conditions, places, reach_words
 from testplans.xpfe_delay.classes import TrafficClass
 from testplans.xpfe_delay.limits import Requirement
+from testplans.xpfe_delay.prediction import check
 from testplans.xpfe_delay.sections_words import percentile_words, point_words, rates_words
 from testplans.xpfe_delay.view import Key, Point, View, view
 
@@ -30,9 +31,11 @@ def conclude(campaign: CampaignRecord) -> tuple[Finding, ...]:
 
 def _budgets(seen: View) -> Iterator[Finding]:
     for chain in seen.chains:
+        checked = check(seen, chain, seen.percentile)
+        doubt = f" Predictions did not stand their check ({checked.within} of {len(checked.points)}): do not rely on them."
         for at, traffic_class in enumerate(seen.plan.traffic_classes):
             found = _budget(seen, chain, traffic_class)
-            yield found if at else replace(found, statement=f"{found.statement} {rates_words(seen.plan)}")
+            yield found if at else replace(found, statement=f"{found.statement} {rates_words(seen.plan)}{doubt if checked.fails else ''}")
 
 
 def _budget(seen: View, chain: str, traffic_class: TrafficClass) -> Finding:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from rackproof.model.measurement import Interval, Measurement
+from rackproof.stats.counts import wilson
 from rackproof.stats.regression import standard_error
 from testplans.xpfe_delay.decomposition import Model, model_of
 from testplans.xpfe_delay.sections_words import point_words
@@ -17,6 +18,7 @@ from testplans.xpfe_delay.view import Key, View
 #: A line over hops goes through any two hop counts: with so many there is one to leave out.
 HOP_COUNTS_MIN = 3
 _METHOD = "prediction interval of the model without this hop count, Student's t"
+_UNRELIABLE = " That is fewer than chance allows: beyond the hop counts that were measured, nothing is to be relied on."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +55,13 @@ class Check:
         return sum(point.within for point in self.points)
 
     @property
+    def fails(self) -> bool:
+        """Whether fewer points lie within their intervals than the confidence of these allows by chance."""
+        promised = [point.predicted.interval.confidence for point in self.points if point.predicted.interval]
+        share = wilson(self.within, len(self.points))
+        return share is not None and bool(promised) and share.high < min(promised)
+
+    @property
     def error(self) -> float:
         """Median of the errors without their signs [us]; nan without a point."""
         return median(abs(point.error) for point in self.points) if self.points else math.nan
@@ -64,7 +73,7 @@ class Check:
             return f"The prediction cannot be checked: {self.why_not}."
         return (
             f"With each hop count left out in turn, {self.within} of {len(self.points)} points lie within the interval that the others "
-            f"predict; half of the errors are below {self.error:.2g} µs."
+            f"predict; half of the errors are below {self.error:.2g} µs.{_UNRELIABLE if self.fails else ''}"
         )
 
 

@@ -38,6 +38,14 @@ def test_the_number_of_hops_is_said_with_what_it_rests_on() -> None:
     assert found.trials == (1, 2, 3)
 
 
+def test_predictions_that_do_not_stand_their_check_are_said_to_be_unreliable() -> None:
+    crooked = delays(lambda key: 20.0 if key.hops < 4 else 80.0)
+    doubt = "Predictions did not stand their check (0 of 45): do not rely on them."
+    assert _budget(crooked).statement.endswith(doubt)
+    assert _of(crooked, "prediction")[0].statement.endswith("beyond the hop counts that were measured, nothing is to be relied on.")
+    assert "did not stand" not in _budget(delays(store_and_forward)).statement
+
+
 @pytest.mark.parametrize(
     ("delay", "expected"),
     [

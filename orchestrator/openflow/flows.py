@@ -24,7 +24,6 @@ RESERVED_PORTS = {
     "controller": 0xFFFFFFFD,
     "local": 0xFFFFFFFE,
 }
-ETH_ADDRESS_BITS = 48
 
 _ALSO_CALLED = {"dl_dst": "eth_dst", "dl_src": "eth_src", "dl_type": "eth_type", "dl_vlan": "vlan_vid", "dl_vlan_pcp": "vlan_pcp"}
 _ADDRESS = re.compile(r"[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}")

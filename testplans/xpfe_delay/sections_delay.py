@@ -13,8 +13,6 @@ from testplans.xpfe_delay.sections_trials import chosen, trial_data
 from testplans.xpfe_delay.sections_words import chunks, hops_words, missing, rate_words
 from testplans.xpfe_delay.view import Key, Point, View
 
-#: A figure of so many sizes begins a page.
-ROWS_A_PAGE = 4
 #: Distributions of the paper; the table of errors has them in this order, then the mixtures.
 _SINGLE = ("gaussian", "gamma", "log-normal", "exponential")
 

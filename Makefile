@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PACKAGES := rackproof reports testplans orchestrator api web
 NATIVE_SOURCES := $(wildcard native/Cargo.toml native/Cargo.lock native/pyproject.toml native/build.rs native/.cargo/config.toml) \
-	$(shell find native/src native/benches native/*.pyi -type f 2>/dev/null)
+	$(shell find native/src native/rsvp/src native/rsvp/Cargo.toml native/*.pyi -type f 2>/dev/null)
 
 # uv and pip take their index from the environment and their own configuration: nothing here says where packages come from.
 UV := $(BIN)/uv
@@ -24,7 +24,7 @@ unexport PYTHONPATH PYTHONHOME
 CARGO := cargo
 CARGO_IN_NATIVE := --manifest-path native/Cargo.toml --locked
 
-.PHONY: help setup schemes demo up test check lint test-shared test-kept test-pages test-python test-native bench chaos fmt lock clean hooks doctor
+.PHONY: help setup schemes demo up test check lint test-shared test-kept test-pages test-survival test-use test-python test-native bench chaos fmt lock clean hooks doctor
 
 help: ## list what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,10 +36,9 @@ up: setup ## the service on this machine: pages, API, a worker with the virtual 
 	@$(BIN)/rackproof up
 
 test: setup ## everything that CI runs
-	@$(MAKE) --no-print-directory --jobs=3 test-shared test-pages test-kept lint test-native
+	@$(MAKE) --no-print-directory --jobs=3 test-pages test-kept test-shared test-survival test-use lint test-native
 	@echo "== pytest, what wants the machine for itself"
-	@$(BIN)/python -m pytest $(patsubst %,--ignore=%,$(SHARED) $(KEPT) tests/browser) $(PYTEST_ARGS)
-	@$(BIN)/python -m pytest $(DAY) $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest $(patsubst %,--ignore=%,$(SHARED) $(KEPT) $(SURVIVAL) $(USE) tests/browser) $(PYTEST_ARGS)
 
 check: test ## the same as test
 
@@ -116,8 +115,10 @@ KEPT := tests/integration/client tests/integration/nights tests/integration/pant
 	tests/integration/devices tests/integration/playbooks tests/integration/rsvp tests/contract/trex tests/integration/orchestrator \
 	tests/integration/service/test_desk.py tests/integration/service/test_jobs.py tests/integration/service/test_reports.py
 
-# An engineer's day measures on the bench; the other tests of the pages do not.
+# Tests that measure, and are not about what comes out: beside others. What looks for leftovers of killed processes is in one lane.
+SURVIVAL := tests/chaos tests/e2e/test_bad_days.py tests/e2e/test_night.py tests/e2e/test_worker.py tests/integration/service/test_up.py
 DAY := tests/browser/test_day.py
+USE := $(DAY) tests/e2e/test_commands.py
 
 test-shared: setup
 	@echo "== pytest, beside the other checks" && $(BIN)/python -m pytest $(SHARED) $(PYTEST_ARGS)
@@ -127,6 +128,12 @@ test-kept: setup
 
 test-pages: setup ## every page in a browser
 	@echo "== pytest, in a browser" && $(BIN)/python -m pytest tests/browser --ignore=$(DAY) $(PYTEST_ARGS)
+
+test-survival: setup
+	@echo "== pytest, what survives" && $(BIN)/python -m pytest $(SURVIVAL) $(PYTEST_ARGS)
+
+test-use: setup
+	@echo "== pytest, what people do" && $(BIN)/python -m pytest $(USE) $(PYTEST_ARGS)
 
 test-python: setup ## pytest; PYTEST_ARGS narrows it down
 	@echo "== pytest" && $(BIN)/python -m pytest $(PYTEST_ARGS)

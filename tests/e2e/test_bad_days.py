@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from orchestrator.bench.leftovers import orphans
 from rackproof.errors import Conflict
 from rackproof.model.campaign import CampaignRecord, CampaignState
 from rackproof.model.verdict import Verdict
@@ -105,7 +106,7 @@ def test_kill_9_leaves_nothing_and_loses_nothing(running: subprocess.Popen[str],
         if trial.trial.index in kept and trial.samples is not None:
             assert len(store.read_samples(trial.samples)) == trial.samples.rows > 0
     assert len(results(record)) >= len(kept) >= 1
-    assert not [left for left in psutil.process_iter() if "orchestrator.bench.process" in left.cmdline() and left.ppid() == 1]
+    until(lambda: not orphans())
 
     assert rackproof("resume", environment=environment).returncode == 0
     record = store.campaign(1)

@@ -6,8 +6,10 @@ which only deleting the object at once has to wait. System calls that fail raise
 interface's name as `filename`.
 """
 
-from typing import Final, Literal, final
+from typing import Final, Literal, Protocol, final, type_check_only
 
+from rackproof.model.functions import Mpls
+from rackproof.model.lsp import Flaps, Signalling
 from rackproof.model.xcf import ForwardingElement
 
 SIGNATURE_BYTES: Final[int]
@@ -714,3 +716,232 @@ class Element:
         """Stops forwarding."""
     def report(self) -> ElementReport:
         """What it did so far, or until it was stopped. Raises RuntimeError if the forwarder has ended."""
+
+@final
+class LerState:
+    """How LSPs stand at one moment."""
+
+    @property
+    def wanted(self) -> int:
+        """LSPs that there shall be: stable and flapped."""
+    @property
+    def up(self) -> int:
+        """LSPs that are up and that a device answers for."""
+    @property
+    def phantoms(self) -> int:
+        """LSPs that no device answers for, whether they came up or not; they are not among `up`, and without a label here."""
+    @property
+    def labels(self) -> dict[int, int]:
+        """By the number of each LSP that counts as up: the label to send with (3: none)."""
+    @property
+    def refused(self) -> dict[str, int]:
+        """What was heard or not heard instead of a RESV, in words, with error code and value: how many LSPs."""
+    @property
+    def tearing(self) -> int:
+        """Tears that wait to be sent or to be seen at the egress."""
+    @property
+    def source_mac(self) -> str:
+        """Of the ingress's interface, "02:00:00:00:00:01"."""
+    @property
+    def destination_mac(self) -> str | None:
+        """Of the ingress's neighbour; None while it has not answered ARP."""
+    @property
+    def egress_neighbour_mac(self) -> str | None:
+        """Of the egress's neighbour; None while it has not answered ARP. No PATH leaves before both have."""
+
+@final
+class LerReport:
+    """What a pair of LERs did since its start; lateness since phases last began."""
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """By name. snappi's: ingress_p2p_lsps_configured, ingress_p2p_lsps_up, egress_p2p_lsps_up, lsp_flap_count, and {paths, resvs,
+        path_tears, resv_tears, path_errors, resv_errors, reservation_confirmations, hellos, acks, nacks, srefreshes, bundles}_{tx, rx}.
+        Beside them phantoms, gave_up_paths, gave_up_tears, expired, stale_refreshes, retries, retransmissions, probes_tx, probes_rx,
+        probes_duplicate, probes_late (came after their records were taken), left_tears_tx and left_tears_rx (of tear_left), foreign
+        (messages about LSPs that are not of this pair), malformed, hello_losses, neighbour_restarts, instances.
+        """
+    @property
+    def ring_drops(self) -> int:
+        """Frames that a receive ring had no room for: any makes the records untrue."""
+    @property
+    def send_errors(self) -> int:
+        """Frames that the kernel refused for good."""
+    @property
+    def overflow(self) -> int:
+        """Events and probes that the records had no room for."""
+    @property
+    def lateness_ns_p50(self) -> int:
+        """Actual minus scheduled time of what is paced (PATH, PATH_TEAR, probes), median [ns]."""
+    @property
+    def lateness_ns_p99(self) -> int:
+        """The same, 99th percentile [ns], at most 3.2 % too high."""
+    @property
+    def lateness_ns_max(self) -> int:
+        """The same, maximum [ns]."""
+    @property
+    def clock_step_ns(self) -> int:
+        """How far CLOCK_REALTIME moved against CLOCK_MONOTONIC since the start [ns]."""
+    @property
+    def stalled_ns(self) -> int:
+        """How long the thread was kept from running while it had work, in pauses of more than 0.2 ms [ns]."""
+    @property
+    def stalls(self) -> list[tuple[int, int]]:
+        """Start (CLOCK_REALTIME) and length of those pauses, the first 10000 [ns]."""
+
+@final
+class LerPair:
+    """The ingress and the egress LER of LSPs by RSVP-TE, on two interfaces; one thread that sleeps when nothing is due.
+
+    Answers ARP and HELLO, keeps LSPs up by refreshes, and writes down what rackproof.model.lsp describes. Senders and receivers may use
+    the same interfaces. Where the egress is the ingress's neighbour, it allots the labels itself: two LERs back to back. Stable LSPs ask
+    for a RESV_CONF of their first RESV. The probes in a row after RESVs share 20,000 a second; phantoms get none of them.
+    """
+
+    def __init__(
+        self,
+        *,
+        netns_fd: int | None,
+        signalling: Signalling,
+        ingress: str,
+        egress: str,
+        cpu: int | None = None,
+        nice: int | None = None,
+        capacity: int = 20_000_000,
+    ) -> None:
+        """Opens the sockets.
+
+        netns_fd: namespace of both interfaces; None means the caller's. signalling: ports are not looked at, `ingress` and `egress` are
+            the interfaces. capacity: most records between two calls of take_records_fd(), 32 bytes each, memory is taken as they are
+            written. cpu and nice as for Sender.
+
+        Raises OSError if an interface or namespace can't be used, ValueError for what is out of bounds or no address.
+        """
+    def tear_left(self, lsps: list[tuple[int, int]]) -> None:
+        """PATH_TEARs, one each, paced, for LSPs that an earlier pair has left behind, as standing_lsps() named them.
+
+        Before start() they leave before any PATH; their LSP ids are not used then.
+        """
+    def start(self) -> None:
+        """Asks for the neighbours by ARP, then sets all LSPs up, paced; returns at once. Raises RuntimeError if it was started before."""
+    def state(self) -> LerState:
+        """How the LSPs stand now. Raises RuntimeError before the start."""
+    def flap(self, flaps: Flaps) -> None:
+        """Begins the phases now; returns at once. Raises RuntimeError while others are under way, or where it does not run."""
+    def halt(self) -> None:
+        """Ends the phases at once; LSPs that are down go on coming up. Nothing where none are under way."""
+    @property
+    def flapping(self) -> bool:
+        """Whether phases are under way, the drain included."""
+    def tear(self) -> None:
+        """Tears all LSPs down that stand, paced, and sets none up any more; returns at once. See LerState.tearing."""
+    @property
+    def standing(self) -> int:
+        """LSPs (instances) that may still be in the devices: a PATH was sent, and no tear of it has been seen at the egress."""
+    def standing_lsps(self) -> list[tuple[int, int]]:
+        """Tunnel id and LSP id of those."""
+    def take_records_fd(self) -> tuple[int, int]:
+        """Descriptor of a memfd that holds what was written since the start or the last call, which the caller owns, and for how much
+        there was no room. Recording goes on; a probe that is under way at this moment has rx_ns 0 and stays so.
+
+        Raises RuntimeError before the start, and when called twice after stop().
+        """
+    def report(self) -> LerReport:
+        """What it did, up to now. Raises RuntimeError before the start."""
+    def stop(self) -> None:
+        """Ends the thread. One PATH_TEAR leaves before for each LSP that stands, unpaced beyond a second in all."""
+
+@type_check_only
+class RouterOptions(Protocol):
+    """What a router is like; shares are 0 to 1; a defect is off where it is 0 or False."""
+
+    @property
+    def path_us(self) -> float:
+        """Service time of a PATH that is new or says something new [us]."""
+    @property
+    def resv_us(self) -> float:
+        """The same of a RESV [us]."""
+    @property
+    def tear_us(self) -> float:
+        """Service time of a PATH_TEAR or RESV_TEAR [us]."""
+    @property
+    def jitter(self) -> float:
+        """How far service times go to either side, as a share of them."""
+    @property
+    def seed(self) -> int:
+        """Seeds service times and refresh periods."""
+    @property
+    def queue(self) -> int:
+        """Most messages that wait."""
+    @property
+    def drop_head(self) -> bool:
+        """Whether the oldest message is dropped when there is no room, and not the newest."""
+    @property
+    def drop_tears(self) -> float:
+        """Share of PATH_TEARs without effect."""
+    @property
+    def stale_label(self) -> bool:
+        """Whether labels stay in the data plane after the tear."""
+    @property
+    def early_resv_ms(self) -> float:
+        """How long before forwarding is programmed RESV leaves [ms]."""
+    @property
+    def wrong_label(self) -> float:
+        """Share of LSPs whose frames leave with another label than asked."""
+    @property
+    def ignore_router_alert(self) -> bool:
+        """Whether PATH for others is forwarded as any IP packet."""
+    @property
+    def steal_us(self) -> float:
+        """How much longer a frame takes while control works [us]; in user space only."""
+    @property
+    def memory_fps(self) -> float:
+        """Most frames per second, the others wait without end; in user space only."""
+
+@final
+class Routers:
+    """One thread for many label switching routers, ended when it and all of them are gone. It sleeps when there is nothing to do."""
+
+    def __init__(self, *, cpu: int | None = None, nice: int | None = None) -> None:
+        """Starts it on one CPU, with a niceness where that is allowed. Raises OSError."""
+
+@final
+class LsrReport:
+    """What a router did since its start."""
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """By name: "rsvp.<message>.received" and ".sent", "rsvp.drop.<reason>", "forwarded", "drop.<reason>", "labels", "lsps", others."""
+    @property
+    def differences(self) -> list[int]:
+        """Labels whose entry in what forwards is not the one that control has."""
+    @property
+    def labels(self) -> int:
+        """How many labels what forwards has entries for."""
+
+@final
+class Lsr:
+    """A label switching router between real ports: RSVP-TE, and a label table in XDP or in user space."""
+
+    def __init__(
+        self,
+        routers: Routers,
+        *,
+        netns_fd: int,
+        ports: list[tuple[str, str]],
+        mpls: Mpls,
+        options: RouterOptions,
+        xdp: bytes | None,
+    ) -> None:
+        """Speaks and forwards from now on.
+
+        netns_fd: its network namespace, open during the call. ports: name and hardware address ("02:...") of each. xdp: the compiled
+            program that forwards; None: the thread forwards itself.
+        Raises OSError, also where the configuration makes no sense; RuntimeError where the thread has ended.
+        """
+    def change(self, mpls: Mpls) -> None:
+        """Takes another configuration while frames pass; what does not differ stays as it is. Raises OSError, RuntimeError."""
+    def stop(self) -> None:
+        """Ends it; it tells its neighbours nothing."""
+    def report(self) -> LsrReport:
+        """What it did so far, or until it was stopped. Raises OSError, and RuntimeError where the thread has ended."""

@@ -87,6 +87,10 @@ class GeneratorError(LabError):
     """The generator failed."""
 
 
+class SignallingError(LabError):
+    """LSPs could not be set up, flapped or torn down as asked."""
+
+
 class BenchError(LabError):
     """The virtual bench could not be built on this machine."""
 

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from rackproof.errors import LabError
 from rackproof.model.functions import DeviceFunction
+from rackproof.model.lsp import Established, Flaps, Signalling
 from rackproof.model.program import Command, Ended
 from rackproof.model.topology import Setup, Topology
 from rackproof.model.traffic import Calibration, Capture, Traffic
@@ -94,6 +95,19 @@ class Tap(Protocol):
         """Begin to record; Run.stop() ends it, and Run.wait() after that hands over what was seen. Raises LabError."""
 
 
+class Signaller(Protocol):
+    """The ingress and the egress LER of LSPs through the devices, emulated on two of the generator's ports."""
+
+    def establish(self) -> Established:
+        """Set all LSPs up; what came of it, when all are up or their time is over. Raises SignallingError, Stopped."""
+
+    def start(self, flaps: Flaps) -> Run:
+        """Begin the phases now. Run.wait() returns after the drain, with samples as in rackproof.model.lsp. Raises SignallingError."""
+
+    def release(self) -> Mapping[str, float]:
+        """Tear all LSPs down and wait until the egress has seen it; what was counted since the beginning. Raises SignallingError."""
+
+
 class Rig(Protocol):
     """A topology that stands: devices up and cabled to a generator or to hosts."""
 
@@ -112,6 +126,9 @@ class Rig(Protocol):
 
     def wires(self) -> Tap | None:
         """What sees every frame on the links that are emulated (rackproof.model.xcf.FIRST_LINK); None where no link is."""
+
+    def signaller(self, signalling: Signalling) -> AbstractContextManager[Signaller]:
+        """Emulate two LERs; on exit whatever still stands is torn down. Raises SignallingError where the testbed cannot."""
 
     def pause(self, seconds: float) -> None:
         """Let time pass. Raises LabError when the rig is gone, Stopped when somebody wants an end."""
@@ -153,6 +170,7 @@ class Limits:
     it cannot be used ("" where it can). arrivals: law of arrivals -> why the generator cannot send by it (absent where it can).
     wires_fps: frames per second over all emulated links of a topology together, by the model of devices between (absent: no bound);
     a chain of h devices has h - 1 such links, and each of its frames passes all.
+    signalling: why LSPs cannot be signalled here ("" where they can).
     notes: device model, or "generator" -> function ("qos-scheduler") or topic ("poisson") -> what a plan's author should know of it.
     """
 
@@ -165,6 +183,7 @@ class Limits:
     arrivals: Mapping[str, str] = field(default_factory=dict)
     hosts: Mapping[str, str] = field(default_factory=dict)
     wires_fps: Mapping[str, float] = field(default_factory=dict)
+    signalling: str = "nothing here speaks RSVP-TE"
     notes: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
 

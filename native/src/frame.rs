@@ -20,6 +20,11 @@ pub const FLAG_PBB: u8 = 4;
 const MAGIC: u32 = u32::from_be_bytes(*b"RKPF");
 const ADDRESSES_BYTES: usize = 12;
 const MAX_NESTING: usize = 16;
+const IPV4_BYTES: usize = 20;
+/// Where the protocol stands in a header of IPv4.
+const IPV4_PROTOCOL: usize = 9;
+const UDP: u8 = 17;
+const UDP_BYTES: usize = 8;
 
 /// Who sent a frame, as what, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +97,9 @@ pub struct Parsed {
 
 /// Reads a frame from its destination address on; None if it isn't one of ours.
 ///
-/// VLAN tags (802.1Q, 802.1ad), I-TAGs and MPLS labels may be stacked in any order. Behind MPLS the
-/// signature follows the bottom label; otherwise it follows the last EtherType.
+/// VLAN tags (802.1Q, 802.1ad), I-TAGs and MPLS labels may be stacked in any order. The signature
+/// follows the bottom label, or the last EtherType; between them may be a header of IPv4, with UDP
+/// or without.
 pub fn parse(data: &[u8], stripped: Option<StrippedTag>) -> Option<Parsed> {
     let mut pcp = stripped.map_or(UNTAGGED, |tag| pcp_of(tag.tci));
     let mut vlan_tags = usize::from(stripped.is_some());
@@ -119,6 +125,9 @@ pub fn parse(data: &[u8], stripped: Option<StrippedTag>) -> Option<Parsed> {
                 if matches!(ethertype, 0x8847 | 0x8848) {
                     flags |= FLAG_MPLS;
                     offset = bottom_of_stack(data, offset)?;
+                }
+                if matches!(ethertype, 0x0800 | 0x8847) {
+                    offset += ipv4_bytes(data.get(offset..)?)?;
                 }
                 if vlan_tags > 1 {
                     flags |= FLAG_STACKED_VLAN;
@@ -181,6 +190,18 @@ fn bottom_of_stack(data: &[u8], mut offset: usize) -> Option<usize> {
     None
 }
 
+/// Bytes of the header of IPv4 that `packet` begins with, and of the UDP header behind it; 0 where there is none.
+fn ipv4_bytes(packet: &[u8]) -> Option<usize> {
+    let first = *packet.first()?;
+    if first >> 4 != 4 {
+        return Some(0);
+    }
+    let header_bytes = usize::from(first & 0x0f) * 4;
+    let is_udp = *packet.get(IPV4_PROTOCOL)? == UDP;
+    let whole = header_bytes >= IPV4_BYTES;
+    whole.then_some(header_bytes + if is_udp { UDP_BYTES } else { 0 })
+}
+
 fn read_u16(data: &[u8], offset: usize) -> Option<u16> {
     Some(u16::from_be_bytes(
         data.get(offset..offset + 2)?.try_into().ok()?,
@@ -194,112 +215,4 @@ fn read_u32(data: &[u8], offset: usize) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SIGNATURE: Signature = Signature {
-        stream: 7,
-        sequence: 0xdead_beef,
-        campaign: 42,
-        trial: 3,
-        tx_ns: 1_764_000_000_123_456_789,
-    };
-
-    fn frame(after_addresses: &[u8]) -> Vec<u8> {
-        let mut bytes = vec![2; 12];
-        bytes.extend_from_slice(after_addresses);
-        bytes.extend_from_slice(&SIGNATURE.to_bytes());
-        bytes.resize(bytes.len().max(60), 0);
-        bytes
-    }
-
-    fn expect(data: &[u8], stripped: Option<StrippedTag>, pcp: u8, flags: u8) {
-        let expected = Parsed {
-            signature: SIGNATURE,
-            pcp,
-            flags,
-        };
-        assert_eq!(parse(data, stripped), Some(expected));
-    }
-
-    #[test]
-    fn signature_survives_the_wire() {
-        assert_eq!(
-            Signature::from_bytes(&SIGNATURE.to_bytes()),
-            Some(SIGNATURE)
-        );
-        assert_eq!(&SIGNATURE.to_bytes()[..4], b"RKPF");
-    }
-
-    #[test]
-    fn untagged() {
-        expect(&frame(&[0x88, 0xb5]), None, UNTAGGED, 0);
-    }
-
-    #[test]
-    fn vlan_in_the_frame_or_beside_it() {
-        expect(&frame(&[0x81, 0, 0xa0, 5, 0x88, 0xb5]), None, 5, 0);
-        let tag = StrippedTag {
-            tci: 0x6005,
-            tpid: 0x8100,
-        };
-        expect(&frame(&[0x88, 0xb5]), Some(tag), 3, 0);
-    }
-
-    #[test]
-    fn stacked_vlan_takes_the_outer_priority() {
-        let stacked = [0x88, 0xa8, 0xe0, 1, 0x81, 0, 0x20, 2, 0x88, 0xb5];
-        expect(&frame(&stacked), None, 7, FLAG_STACKED_VLAN);
-        let tag = StrippedTag {
-            tci: 0x4001,
-            tpid: 0x88a8,
-        };
-        expect(
-            &frame(&[0x81, 0, 0x20, 2, 0x88, 0xb5]),
-            Some(tag),
-            2,
-            FLAG_STACKED_VLAN,
-        );
-    }
-
-    #[test]
-    fn mpls_stack_to_its_bottom() {
-        let labels = [0x88, 0x47, 0, 1, 0x60, 64, 0, 2, 0x61, 64];
-        expect(&frame(&labels), None, UNTAGGED, FLAG_MPLS);
-        let no_bottom = [0x88, 0x47, 0, 1, 0x60, 64];
-        assert_eq!(parse(&frame(&no_bottom), None), None);
-    }
-
-    #[test]
-    fn backbone_bridging_with_customer_tag() {
-        let mut header = vec![0x88, 0xa8, 0xc0, 9, 0x88, 0xe7, 0, 0, 0, 77];
-        header.extend_from_slice(&[4; 12]);
-        header.extend_from_slice(&[0x81, 0, 0x20, 2, 0x88, 0xb5]);
-        expect(&frame(&header), None, 6, FLAG_PBB | FLAG_STACKED_VLAN);
-    }
-
-    #[test]
-    fn others_and_stumps_are_not_ours() {
-        assert_eq!(parse(&[2; 60], None), None);
-        assert_eq!(parse(&[0x81; 13], None), None);
-        assert_eq!(parse(&frame(&[0x88, 0xb5])[..30], None), None);
-    }
-
-    #[test]
-    fn a_stripped_tag_goes_back_and_counts() {
-        let tagged = frame(&[0x81, 0, 0xa0, 5, 0x88, 0xb5]);
-        let mut stripped = tagged.clone();
-        stripped.drain(12..16);
-        let tag = StrippedTag {
-            tci: 0xa005,
-            tpid: 0x8100,
-        };
-        let mut out = vec![0; 200];
-        let length = copy_with_tag(&stripped, Some(tag), &mut out);
-        assert_eq!(&out[..length], &tagged[..]);
-        assert_eq!(wire_bytes(stripped.len() as u32, Some(tag)), 64);
-        assert_eq!(outer_pcp(&stripped, Some(tag)), 5);
-        assert_eq!(outer_pcp(&tagged, None), 5);
-        assert_eq!(outer_pcp(&frame(&[0x88, 0xb5]), None), UNTAGGED);
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("packet sockets, network namespaces and memfd are Linux's");
 
+pub mod arp;
 pub mod arrivals;
 pub mod batch;
 pub mod clock;
@@ -14,6 +15,8 @@ pub mod error;
 pub mod forwarding;
 pub mod frame;
 pub mod lateness;
+pub mod lsp;
+pub mod lsr;
 pub mod netns;
 pub mod path;
 pub mod pool;
@@ -24,6 +27,7 @@ pub mod sender;
 pub mod socket;
 pub mod stalls;
 pub mod switch;
+pub mod wake;
 pub mod wires;
 pub mod worker;
 pub mod xdp;

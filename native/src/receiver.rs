@@ -1,6 +1,6 @@
 //! How received frames become records: one sleeping thread, big blocks, kernel timestamps.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use crate::frame;
 use crate::records::{Record, Records};
 use crate::ring::{FrameView, RingV3};
 use crate::socket::{PacketSocket, PortSpec, Together, open_all};
+use crate::wake::WakeUp;
 use crate::worker::{Placement, Worker, lock};
 
 const BLOCK_BYTES: usize = 1 << 20;
@@ -235,32 +236,10 @@ impl Recording {
     }
 }
 
-/// Ends the receiver's sleep.
-struct WakeUp(OwnedFd);
-
-impl WakeUp {
-    fn new() -> Result<Self, SetupError> {
-        // SAFETY: takes integers only; the result is checked before use.
-        let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-        if fd < 0 {
-            return Err(SetupError::last("create event descriptor", ""));
-        }
-        // SAFETY: `fd` was just returned by eventfd and belongs to nobody else.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
-    }
-
-    fn signal(&self) {
-        let one: u64 = 1;
-        // SAFETY: eight live bytes, as an event descriptor wants. It can only refuse when it is
-        // signalled already.
-        unsafe { libc::write(self.0.as_raw_fd(), std::ptr::from_ref(&one).cast(), 8) };
-    }
-}
-
 fn wait_for_any(ports: &[ReceivingPort], wake: Option<&WakeUp>, timeout_ms: libc::c_int) {
     let descriptors = ports.iter().map(|port| port.socket.raw_fd());
     let mut waiting: Vec<libc::pollfd> = descriptors
-        .chain(wake.map(|wake| wake.0.as_raw_fd()))
+        .chain(wake.map(WakeUp::raw_fd))
         .map(|fd| libc::pollfd {
             fd,
             events: libc::POLLIN,

@@ -104,6 +104,15 @@ impl Records {
         unsafe { (*self.map.start().cast::<Record>().add(index)).rx_ns = rx_ns };
     }
 
+    /// The record at `index`; None where none was written.
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut Record> {
+        if index >= self.count {
+            return None;
+        }
+        // SAFETY: as in push; what was written there stays, and the borrow is the only one.
+        Some(unsafe { &mut *self.map.start().cast::<Record>().add(index) })
+    }
+
     /// How many records were written.
     pub fn len(&self) -> usize {
         self.count

@@ -81,16 +81,19 @@ def bofuss(*, ports: Sequence[str]) -> Iterator[SoftDevice]:
 
 
 @contextmanager
-def frr(*, ports: Sequence[str]) -> Iterator[SoftDevice]:
-    """FRR (zebra and staticd) with nothing configured; skips the test where there can be none."""
-    if missing := [name for name in ("zebra", "staticd", "frr-reload.py") if not (FRR / name).exists()]:
+def frr(*, ports: Sequence[str], ldp: bool = False) -> Iterator[SoftDevice]:
+    """FRR (zebra, staticd, with ldp also ldpd) with nothing configured; skips the test where there can be none."""
+    daemons = ("zebra", "staticd", *(["ldpd"] if ldp else []))
+    if missing := [name for name in (*daemons, "frr-reload.py") if not (FRR / name).exists()]:
         pytest.skip(f"no FRR here: {', '.join(missing)} (frr, frr-pythontools)")
     with ExitStack() as stack:
         box, folder = stack.enter_context(_box("frr-1", ports)), stack.enter_context(_folder())
         shutil.chown(folder, "frr", "frr")
         api = ["-z", str(folder / "zserv.api"), "--vty_socket", str(folder), "-P", "0"]
-        for name in ("zebra", "staticd"):
-            _daemon(stack, box, folder, str(FRR / name), *api, "-f", str(folder / f"{name}.conf"), "-i", str(folder / f"{name}.pid"))
+        for name in daemons:
+            own = ["--ctl_socket", str(folder)] if name == "ldpd" else []
+            files = ["-f", str(folder / f"{name}.conf"), "-i", str(folder / f"{name}.pid")]
+            _daemon(stack, box, folder, str(FRR / name), *api, *files, *own)
             _until((folder / f"{name}.vty").exists, folder)
         yield _device(box, "frr", folder, {"vty_socket": str(folder)})
 

@@ -1,6 +1,8 @@
 //! The engine as Python sees it. Types and documentation for readers are in `rackproof_native.pyi`.
 
 mod element;
+mod lsp;
+mod lsr;
 mod path;
 mod receiver;
 mod sender;
@@ -44,6 +46,12 @@ fn rackproof_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<element::Forwarder>()?;
     module.add_class::<element::Element>()?;
     module.add_class::<element::ElementReport>()?;
+    module.add_class::<lsr::Routers>()?;
+    module.add_class::<lsr::Lsr>()?;
+    module.add_class::<lsr::LsrReport>()?;
+    module.add_class::<lsp::LerState>()?;
+    module.add_class::<lsp::LerReport>()?;
+    module.add_class::<lsp::LerPair>()?;
     module.add_class::<path::PathDirection>()?;
     module.add_class::<path::PathCounts>()?;
     module.add_class::<path::Path>()?;

@@ -107,6 +107,13 @@ impl Loaded {
         })
     }
 
+    /// Writes one entry, of a map that names no interfaces of the namespace.
+    pub fn put(&self, name: &str, key: &[u8], value: &[u8]) -> Result<(), SetupError> {
+        self.table(name)?
+            .update(key, value)
+            .map_err(|error| map_error(error, "write", name))
+    }
+
     /// The values of keys, None where there is none. A per-CPU map gives one value a possible processor, each filled up to 8 octets.
     pub fn lookup(&self, name: &str, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, SetupError> {
         let table = self.table(name)?;

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.bench import served
 from orchestrator.bench.served import Served
 from rackproof.errors import GeneratorError, TrialTimeout
 
@@ -21,14 +20,14 @@ def process() -> Iterator[Served]:
         loss="nothing is lost",
         error=GeneratorError,
         interruption=None,
+        end_s=0.3,
     )
     assert made.start(20.0) == ("ready", "")
     yield made
     made.close()
 
 
-def test_one_that_does_not_answer_in_time_is_ended(process: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served, "END_S", 0.3)
+def test_one_that_does_not_answer_in_time_is_ended(process: Served) -> None:
     assert process.request("states") == ()
     assert process.pid is not None
     os.kill(process.pid, signal.SIGSTOP)

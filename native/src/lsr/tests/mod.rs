@@ -1,0 +1,7 @@
+//! The control plane as messages in and messages out.
+
+mod defects;
+mod fixture;
+mod refresh;
+mod refused;
+mod signalling;

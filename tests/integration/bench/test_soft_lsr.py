@@ -1,0 +1,178 @@
+"""Does a row of soft-lsr signal and forward as the RFCs say, with real packets, and show each defect that is switched on?"""
+
+import struct
+import time
+
+import pytest
+
+from orchestrator.bench.devices import soft_lsr
+from orchestrator.bench.lsr.options import checked
+from rackproof.errors import DeviceError
+from rackproof.model.functions import Mpls, MplsInterface, StaticLabel
+from testplans.mpls_flap.addresses import EGRESS, INGRESS
+from tests.integration.bench.lsr import messages
+from tests.integration.bench.lsr.lab import PAYLOAD, Row
+
+pytestmark = pytest.mark.netns
+
+EGRESS_LABEL = 3333
+
+
+def entry(frame: bytes) -> tuple[int, int, int, int]:
+    """Label, class, bottom of stack and TTL of what came out labelled."""
+    ethertype, word = struct.unpack_from("!HI", frame)
+    assert ethertype == 0x8847
+    return word >> 12, word >> 9 & 7, word >> 8 & 1, word & 0xFF
+
+
+def until(row: Row, label: int) -> bytes:
+    """What comes out as soon as the label forwards."""
+    end = time.monotonic() + 2.0
+    while not (frame := row.labelled(label, wait_s=0.05)):
+        assert time.monotonic() < end
+    return frame
+
+
+@pytest.mark.parametrize("forwarding", ["auto", "native"])
+def test_an_lsp_through_three_routers(forwarding: str) -> None:
+    with Row(3, forwarding=forwarding) as row:
+        row.path(7)
+        path = row.message("out")
+        assert (path.kind, path.source, path.destination) == (messages.PATH, INGRESS.router_id, EGRESS.router_id)
+        assert path.alert
+        assert path.ttl == path.rsvp_ttl == messages.TTL - 3
+        assert path.hop == EGRESS.neighbour
+        row.resv(7, EGRESS_LABEL)
+        resv = row.message("in")
+        assert (resv.kind, resv.source, resv.destination) == (messages.RESV, INGRESS.neighbour, INGRESS.address)
+        assert resv.hop == INGRESS.neighbour
+        assert not resv.alert
+        assert entry(row.labelled(resv.label)) == (EGRESS_LABEL, 5, 1, 61)
+        assert entry(row.labelled(resv.label, ttl=4, pcp=2)) == (EGRESS_LABEL, 2, 1, 1)
+        assert not row.forwards(resv.label, ttl=3)
+        assert not row.forwards(resv.label + 1)
+        row.tear(7)
+        assert row.message("out").kind == messages.PATH_TEAR
+        assert not row.forwards(resv.label)
+        assert row.establish(8, EGRESS_LABEL) != resv.label
+        for number, device in enumerate(row.devices, 1):
+            device.check(row.function(number))
+            counters = device.counters()
+            assert (counters["lsps"], counters["labels"], counters["labels.forwarding"]) == (1, 1, 1)
+            assert counters["rsvp.path.received"] == counters["rsvp.path.sent"] == 2
+        assert row.devices[0].counters()["drop.no_label"] == 2
+
+
+def test_the_last_router_pops_where_the_egress_asks_for_it() -> None:
+    with Row(2) as row:
+        frame = row.labelled(row.establish(1, 3))
+        assert frame[:2] == b"\x08\x00"
+        assert frame[2 + 8] == 62
+        assert messages.checksum(frame[2:22]) == 0
+        assert frame.endswith(PAYLOAD)
+
+
+def test_static_labels_change_while_others_stay() -> None:
+    with Row(1) as row:
+        (device,) = row.devices
+        swap = StaticLabel(in_label=100, port="east", next_hop=EGRESS.address, out_label=200)
+        pop = StaticLabel(in_label=101, port="east", next_hop=EGRESS.address)
+        signalled = row.establish(1, EGRESS_LABEL)
+        for labels in ((swap,), (swap, pop), (pop,)):
+            device.apply(row.function(1, *labels))
+            device.check(row.function(1, *labels))
+            assert row.forwards(100) == (swap in labels)
+            assert row.forwards(101) == (pop in labels)
+            assert entry(row.labelled(signalled))[0] == EGRESS_LABEL
+        device.restore()
+        assert not row.forwards(signalled)
+        assert device.counters() == {}
+
+
+def test_a_path_without_a_way_is_refused() -> None:
+    with Row(2) as row:
+        wrong = row.function(2)
+        row.devices[1].apply(Mpls(router_id=wrong.router_id, interfaces=wrong.interfaces))
+        row.path(1)
+        error = row.message("in")
+        assert (error.kind, error.source) == (messages.PATH_ERR, INGRESS.neighbour)
+        assert error.of(6)[5:8] == bytes((24, 0, 5))
+
+
+def test_tears_are_dropped() -> None:
+    with Row(1, drop_tears=1.0) as row:
+        label = row.establish(1, EGRESS_LABEL)
+        row.tear(1)
+        assert row.silent("out")
+        assert row.labelled(label)
+        assert row.devices[0].counters()["rsvp.defect.tears"] == 1
+
+
+def test_frames_leave_with_another_label_and_do_so_after_the_tear() -> None:
+    with Row(1, stale_label=True, wrong_label=1.0) as row:
+        label = row.establish(1, EGRESS_LABEL)
+        assert entry(row.labelled(label))[0] == EGRESS_LABEL + 1
+        row.tear(1)
+        assert row.message("out").kind == messages.PATH_TEAR
+        assert entry(row.labelled(label))[0] == EGRESS_LABEL + 1
+
+
+def test_resv_is_early() -> None:
+    with Row(1, early_resv_ms=400) as row:
+        label = row.establish(1, EGRESS_LABEL)
+        assert not row.forwards(label)
+        assert entry(until(row, label))[0] == EGRESS_LABEL
+
+
+def test_router_alert_is_ignored() -> None:
+    with Row(3, ignore_router_alert=True) as row:
+        row.path(1)
+        path = row.message("out")
+        assert path.hop == INGRESS.address
+        assert (path.ttl, path.rsvp_ttl) == (messages.TTL - 3, messages.TTL)
+        assert not any(device.counters()["lsps"] for device in row.devices)
+
+
+def test_control_steals_from_forwarding() -> None:
+    with Row(1, steal_us=1000.0, path_us=200_000) as row:
+        label = row.establish(1, EGRESS_LABEL)
+        row.path(2)
+        time.sleep(0.01)
+        assert taken_s(row, label) > 0.0009
+        assert row.message("out").kind == messages.PATH
+        assert row.devices[0].facts()["forwarding"] == "native engine, user space"
+
+
+def test_a_memory_forwards_so_much_and_no_more() -> None:
+    with Row(1, memory_fps=1000.0) as row:
+        label = row.establish(1, EGRESS_LABEL)
+        assert min(taken_s(row, label) for _ in range(5)) > 0.0009
+
+
+def taken_s(row: Row, label: int) -> float:
+    """How long a labelled packet takes, and what there is to do for it."""
+    start = time.perf_counter()
+    assert row.labelled(label)
+    return time.perf_counter() - start
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    port = MplsInterface(port="east", address="10.83.1.1/30")
+    assert "next hops" in soft_lsr.objection(Mpls(router_id="10.0.0.1", interfaces=(port,), routes={"10.0.0.0/8": "10.99.0.1"}))
+    assert "labels from 16" in soft_lsr.objection(
+        Mpls(router_id="10.0.0.1", interfaces=(port,), labels=(StaticLabel(in_label=3, port="east", next_hop="10.83.1.2"),))
+    )
+    assert "no LDP" in soft_lsr.objection(
+        Mpls(router_id="10.0.0.1", interfaces=(MplsInterface(port="east", address="10.83.1.1/30", ldp=True),))
+    )
+    assert not soft_lsr.objection(Mpls(router_id="10.0.0.1", interfaces=(port,), routes={"10.0.0.0/8": "10.83.1.2"}))
+    nonsense: tuple[dict[str, float | bool | str], ...] = (
+        {"path_ms": 1},
+        {"drop_tears": 1.5},
+        {"drop": "middle"},
+        {"stale_label": 1},
+        {"forwarding": "xdp", "steal_us": 1.0},
+    )
+    for options in nonsense:
+        with pytest.raises(DeviceError, match="expected"):
+            checked("r1", options)

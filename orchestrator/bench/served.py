@@ -22,15 +22,18 @@ END_S = 5.0
 class Served:
     """The process that runs a module with one end of the channel. name: what errors call it; loss: what its end takes with it.
 
-    An interruption ends every wait for time to pass.
+    An interruption ends every wait for time to pass. end_s: what the process may take to end.
     """
 
-    def __init__(self, *, module: str, name: str, loss: str, error: type[LabError], interruption: Interruption | None) -> None:
+    def __init__(
+        self, *, module: str, name: str, loss: str, error: type[LabError], interruption: Interruption | None, end_s: float = END_S
+    ) -> None:
         self._module = module
         self._name = name
         self._loss = loss
         self._error = error
         self._interruption = interruption
+        self._end_s = end_s
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
 
@@ -53,7 +56,7 @@ class Served:
             self._channel = None
         if self._process is not None:
             try:
-                self._process.wait(END_S)
+                self._process.wait(self._end_s)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()

@@ -10,8 +10,10 @@ from orchestrator.bench.namespaces import Namespace
 from orchestrator.bench.probes import Probe, probe_all
 from orchestrator.bench.wires import Wires
 from orchestrator.generators.native.run import NativeRun, OneRun, Outcome
-from rackproof.errors import BenchError, DeviceError, GeneratorError
+from orchestrator.signalling.pair import OnePair, Pair
+from rackproof.errors import BenchError, DeviceError, GeneratorError, SignallingError
 from rackproof.model.functions import DeviceFunction
+from rackproof.model.lsp import Signalling
 from rackproof.model.program import Command, Ended
 from rackproof.model.topology import GENERATOR, Topology
 from rackproof.model.traffic import Traffic
@@ -20,7 +22,7 @@ from rackproof.model.traffic import Traffic
 PORT_NAME_MAX = 15
 
 
-class Services(OneRun):
+class Services(OneRun, OnePair):
     """One topology at a time."""
 
     def __init__(self, rights: str) -> None:
@@ -78,10 +80,11 @@ class Services(OneRun):
             )
 
     def dismantle(self) -> None:
-        """Stop traffic and programs, stop devices, and let go of every namespace."""
+        """Stop traffic, LERs and programs, stop devices, and let go of every namespace."""
         if self._run is not None:
             self._run.stop()
             self._run = None
+        self.lsp_close()
         for device in self._devices.values():
             device.close()
         if self._wires is not None:
@@ -146,6 +149,14 @@ class Services(OneRun):
         finally:
             if self._wires is not None:
                 self._wires.expect(None)
+
+    def lsp_open(self, signalling: Signalling) -> None:
+        """Emulate two LERs on ports of the generator. Raises SignallingError."""
+        self._lers_must_be_free()
+        generator = self._namespaces.get(GENERATOR)
+        if generator is None:
+            raise SignallingError("no topology stands: assemble one first")
+        self._pair = Pair(signalling, generator.fd)
 
     def tap_check(self, device: str) -> None:
         """Nothing where the device can be tapped. Raises DeviceError where it cannot."""

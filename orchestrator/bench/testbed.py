@@ -5,6 +5,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,11 +19,13 @@ from orchestrator.bench.taps import BenchTap
 from orchestrator.calibration import calibrate
 from orchestrator.generators.native.sending import Sending
 from orchestrator.interruption import Interruption
+from orchestrator.signalling.asking import signalled
 from rackproof.errors import BenchError
 from rackproof.model.functions import DeviceFunction
+from rackproof.model.lsp import Signalling
 from rackproof.model.topology import Setup, Topology
 from rackproof.model.traffic import Calibration
-from rackproof.ports import Device, Generator, Host, Limits, Rig, Tap
+from rackproof.ports import Device, Generator, Host, Limits, Rig, Signaller, Tap
 from rackproof.store.life import this_machine
 
 NAME = "bench"
@@ -121,6 +124,7 @@ class Bench:
             options={name: module.OPTIONS for name, module in models().items()},
             schemes=Schemes(),
             wires_fps=self.request("wires_fps"),
+            signalling="",
         )
 
     def limits_of_models(self) -> Mapping[str, str]:
@@ -181,6 +185,9 @@ class _Rig:
 
     def wires(self) -> Tap | None:
         return BenchTap(self._bench, None) if self._emulated else None
+
+    def signaller(self, signalling: Signalling) -> AbstractContextManager[Signaller]:
+        return signalled(self._bench.served, signalling)
 
     def withdraw(self, device: str, why: str) -> None:
         """Nothing: a device of the bench ends with its rig."""

@@ -107,14 +107,17 @@ class MplsLimits(Limits):
     """An mpls. What is false the platform does not have."""
 
     rsvp: bool = True
+    ldp: bool = False
     static_labels: bool = True
     routes: bool = True
     label: Range = Range(min=16, max=1_048_575)
 
     def objection(self, function: Mpls) -> str:
-        """RSVP, static labels, static routes, or a label out of range."""
+        """RSVP, LDP, static labels, static routes, or a label out of range."""
         if not self.rsvp and any(interface.rsvp for interface in function.interfaces):
             return "it has no RSVP"
+        if not self.ldp and any(interface.ldp for interface in function.interfaces):
+            return "it has no LDP"
         if not self.static_labels and function.labels:
             return "it has no static labels"
         if not self.routes and function.routes:

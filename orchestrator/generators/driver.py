@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from orchestrator.interruption import Interruption
 from rackproof.model.inventory import GeneratorEntry
+from rackproof.model.lsp import Signalling
 from rackproof.model.traffic import Arrivals, Traffic
-from rackproof.ports import Run
+from rackproof.ports import Run, Signaller
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +52,17 @@ class Session(Protocol):
 
     def start(self, traffic: Traffic) -> Run:
         """Begin to send and listen; port names are the generator's own. Raises GeneratorError."""
+
+
+@runtime_checkable
+class Signals(Protocol):
+    """What a session has besides where its generator can be the LERs of LSPs."""
+
+    def signaller(self, signalling: Signalling) -> AbstractContextManager[Signaller]:
+        """As Rig.signaller; port names are the generator's own. Raises SignallingError, GeneratorError."""
+
+    def found(self) -> tuple[str, ...]:
+        """LSPs that a killed holder of the ports had left in the devices, and what was done about them, in words."""
 
 
 class Driver(Protocol):

@@ -1,6 +1,7 @@
 """A plan's topology in the rack: its devices under the plan's names, and its generator with the plan's ports."""
 
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
 from orchestrator.devices import together
@@ -11,9 +12,10 @@ from orchestrator.interruption import Interruption
 from orchestrator.lab.between import Joined
 from orchestrator.lab.driving import PlanGenerator
 from orchestrator.lab.translating import suited, translated
-from rackproof.errors import DeviceError, LabError
+from rackproof.errors import DeviceError, LabError, SignallingError
 from rackproof.model.functions import DeviceFunction, Discipline, QosScheduler
-from rackproof.ports import Device, Generator, Host, Tap
+from rackproof.model.lsp import Signalling
+from rackproof.ports import Device, Generator, Host, Signaller, Tap
 
 T = TypeVar("T")
 
@@ -123,6 +125,11 @@ class LabRig:
 
     def wires(self) -> None:
         return None
+
+    def signaller(self, signalling: Signalling) -> AbstractContextManager[Signaller]:
+        if self._generator is None:
+            raise SignallingError("the topology has no port of a generator to signal from")
+        return self._generator.signaller(signalling)
 
     def pause(self, seconds: float) -> None:
         self._interruption.wait(seconds)

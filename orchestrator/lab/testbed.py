@@ -13,7 +13,7 @@ from orchestrator.devices.platforms import entry_objections, objection, platform
 from orchestrator.devices.runner import Ansible
 from orchestrator.interruption import Interruption
 from orchestrator.lab import between, calibrating
-from orchestrator.lab.driving import Connection, PlanGenerator, objections_of
+from orchestrator.lab.driving import Connection, PlanGenerator, objections_of, why_no_signals
 from orchestrator.lab.rig import LabRig, PlanDevice, disciplines_of
 from orchestrator.lab.translating import suited, translated
 from orchestrator.lab.wiring import Wiring, cabled, driving, loopback, speed_of, wire
@@ -69,17 +69,21 @@ class Lab:
         """What is done to devices is told to heard. campaign: the one after which devices are taken offline, None where it is none."""
         self._campaign, self._heard = campaign, heard
 
+    def _tell(self, text: str) -> None:
+        self._heard(text)
+
     # --- what it can do, without touching anything ---
 
     def limits(self) -> Limits:
         """What the generator can send and count, and which devices can be used."""
-        fps, arrivals = 0.0, {}
+        fps, arrivals, signalling = 0.0, {}, "the testbed has no generator to signal LSPs from"
         notes = {entry.name: _notes_of(entry) for entry in self.inventory.devices}
         if self.inventory.generators:
             connection = self.connection()
             able = connection.session().abilities()
             fps = able.fps
             notes["generator"] = {topic: (note,) for topic, note in able.notes.items()}
+            signalling = why_no_signals(connection)
             arrivals = {law.value: f"{connection.entry.name} does not know these gaps" for law in Arrivals if law not in able.arrivals}
         return Limits(
             send_fps=fps,
@@ -89,6 +93,7 @@ class Lab:
             options={entry.name: frozenset() for entry in self.inventory.devices},
             hosts={entry.name: "" for entry in self.inventory.hosts},
             arrivals=arrivals,
+            signalling=signalling,
             notes=notes,
         )
 
@@ -127,7 +132,7 @@ class Lab:
             if len(found) != 1:
                 names = ", ".join(entry.name for entry in found) or "none"
                 raise LabError(f"testbed {self.name}: expected one generator that its cables lead to, found {names}")
-            self._connection = Connection(found[0], cabled(self.inventory, found[0]), self._interruption)
+            self._connection = Connection(found[0], cabled(self.inventory, found[0]), self._interruption, self._tell)
         return self._connection
 
     def devices(self) -> Mapping[str, AnsibleDevice]:

@@ -53,11 +53,15 @@ class Vlan(DeviceFunction):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MplsInterface:
-    """A port that takes labelled frames, with its IPv4 address ("10.0.1.1/24"), and RSVP on it where rsvp is true."""
+    """A port that takes labelled frames, with its IPv4 address ("10.0.1.1/24"), and RSVP or LDP on it where these are true.
+
+    With LDP the router id is an address of the router too: neighbours need a route to it.
+    """
 
     port: str
     address: str
     rsvp: bool = True
+    ldp: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

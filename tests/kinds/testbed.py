@@ -8,16 +8,18 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
 
 from orchestrator.interruption import Interruption
-from rackproof.errors import DeviceError
+from rackproof.errors import DeviceError, SignallingError
 from rackproof.model.functions import DeviceFunction
+from rackproof.model.lsp import Signalling
 from rackproof.model.topology import DeviceSpec, Setup, Topology
 from rackproof.model.traffic import RECORD_DTYPE, Calibration, Capture, Samples, Traffic
-from rackproof.ports import Device, Generator, Host, Limits, Rig, Run, Tap
+from rackproof.ports import Device, Generator, Host, Limits, Rig, Run, Signaller, Tap
 from rackproof.store import Store
 
 MODEL = "nothing"
@@ -94,6 +96,9 @@ class _Rig:
 
     def wires(self) -> None:
         return None
+
+    def signaller(self, signalling: Signalling) -> AbstractContextManager[Signaller]:
+        raise SignallingError("nothing signals here")
 
     def withdraw(self, device: str, why: str) -> None: ...
 

@@ -22,8 +22,8 @@ from orchestrator.generators.native import ethtool
 from rackproof.errors import GeneratorError
 
 LOCKS = Path("/run/lock")
-#: How long the holder of a port may take to give it up.
-GIVE_UP_S = 5.0
+#: How long the holder of a port may take to give it up, and one that says that it is about to: it tears LSPs down.
+GIVE_UP_S, ENDING_S = 5.0, 25.0
 POLL_S = 0.05
 
 _IFF_UP, _IFF_RUNNING = 0x1, 0x40
@@ -40,14 +40,18 @@ def interfaces() -> list[str]:
 
 
 class TakenPort:
-    """An interface that is this process's until close(). Raises GeneratorError: down, or somebody else's, who is named."""
+    """An interface that is this process's until close(). Raises GeneratorError: down, or somebody else's, who is named.
+
+    owner: this process, in words. lsps: the file that says which LSPs its holder has in the devices.
+    """
 
     def __init__(self, name: str, *, take_over: bool) -> None:
         self.name = name
         if not _flags(name) & _IFF_UP:
             raise GeneratorError(f"{name}: the interface is down; `ip link set {name} up`")
-        self._path = LOCKS / f"rackproof-port-{_namespace()}-{name}"
-        self._owner = f"process {os.getpid()} of user {_user()}"
+        self._path = LOCKS / f"rackproof-port-{namespace_number()}-{name}"
+        self.owner = f"process {os.getpid()} of user {_user()}"
+        self.lsps = self._path.with_name(f"{self._path.name}.lsps")
         self._lock = _locked(self._path, name, take_over)
         # The kernel counts who wants promiscuous mode, and forgets whoever ends.
         self._listener = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
@@ -62,7 +66,7 @@ class TakenPort:
         left: dict[str, bool] = _read(self._lock).get("features", {})
         now = ethtool.features(self.name, _FEATURES)
         self._before = {**now, **{feature: on for feature, on in left.items() if feature in now}}
-        _write(self._lock, {"pid": os.getpid(), "owner": self._owner, "features": self._before})
+        _write(self._lock, {"pid": os.getpid(), "owner": self.owner, "features": self._before})
         wanted = struct.pack("=iHH8s", socket.if_nametoindex(self.name), _PACKET_MR_PROMISC, 0, b"")
         self._listener.setsockopt(_SOL_PACKET, _PACKET_ADD_MEMBERSHIP, wanted)
         ethtool.set_features(self.name, dict.fromkeys(now, False))
@@ -70,7 +74,7 @@ class TakenPort:
     def state(self) -> PortState:
         """As it is now."""
         running = bool(_flags(self.name) & _IFF_RUNNING)
-        return PortState(name=self.name, link_up=running, speed_mbps=ethtool.speed_mbps(self.name), owner=self._owner)
+        return PortState(name=self.name, link_up=running, speed_mbps=ethtool.speed_mbps(self.name), owner=self.owner)
 
     @property
     def mtu(self) -> int:
@@ -80,6 +84,10 @@ class TakenPort:
     def described(self) -> str:
         """Driver, firmware and where it sits, for provenance."""
         return ethtool.described(self.name)
+
+    def ending(self) -> None:
+        """Say in the lock that the port is about to be given back: whoever comes then waits."""
+        _write(self._lock, {**_read(self._lock), "ends": True})
 
     def close(self) -> None:
         """Give it back as it was."""
@@ -93,8 +101,7 @@ class TakenPort:
 
 def _locked(path: Path, name: str, take_over: bool) -> int:
     """The lock's file, open and locked. Raises GeneratorError."""
-    end = time.monotonic() + GIVE_UP_S
-    asked = False
+    begun, asked = time.monotonic(), False
     while True:
         try:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
@@ -106,11 +113,12 @@ def _locked(path: Path, name: str, take_over: bool) -> int:
             holder = _read(fd)
             os.close(fd)
             owner = holder.get("owner", "another process")
-            if not take_over:
+            ends = bool(holder.get("ends"))
+            if not take_over and not ends:
                 raise GeneratorError(f"{name}: {owner} has the port; end it, or ask for a takeover") from None
-            if time.monotonic() > end:
-                raise GeneratorError(f"{name}: {owner} did not give the port up within {GIVE_UP_S:.0f} s") from None
-            asked = asked or _ask_for_it(name, holder.get("pid", 0), owner)
+            if (waited_s := time.monotonic() - begun) > (ENDING_S if ends else GIVE_UP_S):
+                raise GeneratorError(f"{name}: {owner} did not give the port up within {waited_s:.0f} s") from None
+            asked = asked or ends or _ask_for_it(name, holder.get("pid", 0), owner)
             time.sleep(POLL_S)
             continue
         # The last holder may have removed the file between opening and locking.
@@ -158,7 +166,7 @@ def _asked(what: int, name: str) -> bytes:
             raise GeneratorError(f"{name}: the interface cannot be asked: {error.strerror}") from error
 
 
-def _namespace() -> int:
+def namespace_number() -> int:
     """What tells this thread's network namespace from all others since the machine was started."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         try:

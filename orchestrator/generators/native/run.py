@@ -82,7 +82,10 @@ class NativeRun:
             self._receiver.stop()
             raise GeneratorError("the sender did not end within its time; the host may be overloaded")
         time.sleep(self._traffic.drain_s)
-        self._receiver.stop()
+        try:
+            self._receiver.stop()
+        except RuntimeError as error:
+            raise GeneratorError(f"{error}; the host may be overloaded") from error
         sent, got = self._sender.report(), self._receiver.report()
         ids = [stream.id for stream in self._traffic.streams]
         scheduled = [int(marks[-1] - marks[0]) for marks in sent.mark_scheduled]

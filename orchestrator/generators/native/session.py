@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Self
 
@@ -9,12 +10,18 @@ from orchestrator.bench.served import Served
 from orchestrator.generators.driver import Abilities, PortState
 from orchestrator.generators.native.sending import Sending
 from orchestrator.interruption import Interruption
+from orchestrator.signalling.asking import signalled
 from rackproof.errors import GeneratorError
 from rackproof.model.inventory import GeneratorEntry
+from rackproof.model.lsp import Signalling
 from rackproof.model.traffic import Arrivals, Traffic
-from rackproof.ports import Run
+from rackproof.ports import Run, Signaller
 
 START_S = 20.0
+#: What it may take to end: LSPs are torn down before.
+END_S = 25.0
+#: What taking the ports may take: somebody else may be ending, and LSPs that were left are torn down.
+TAKE_S = 75.0
 #: What one core sends at most, measured on veth; a calibration on a loopback says what is honest on the host at hand.
 FPS_MAX = 700_000.0
 #: A frame carries the number of its stream in 16 bits.
@@ -40,7 +47,9 @@ class NativeSession:
             loss="its traffic ended with it",
             error=GeneratorError,
             interruption=interruption,
+            end_s=END_S,
         )
+        self._found: tuple[str, ...] = ()
         self._sending = Sending(self._served)
 
     def __enter__(self) -> Self:
@@ -51,8 +60,8 @@ class NativeSession:
             )
         self._served.start(START_S)
         try:
-            self._served.request(
-                "take", ports=self._ports, namespace=str(self._entry.options.get("namespace", "")), take_over=self._take_over
+            self._found = self._served.request(
+                "take", TAKE_S, ports=self._ports, namespace=str(self._entry.options.get("namespace", "")), take_over=self._take_over
             )
         except BaseException:
             self._served.close()
@@ -80,6 +89,12 @@ class NativeSession:
 
     def start(self, traffic: Traffic) -> Run:
         return self._sending.start(traffic)
+
+    def signaller(self, signalling: Signalling) -> AbstractContextManager[Signaller]:
+        return signalled(self._served, signalling)
+
+    def found(self) -> tuple[str, ...]:
+        return self._found
 
 
 def is_here(address: str) -> bool:

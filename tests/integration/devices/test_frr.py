@@ -6,6 +6,7 @@ Its labels are configured and read back. They carry frames only where the kernel
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,23 @@ def test_a_router_without_labels_is_as_asked(router: SoftDevice, ansible: Ansibl
     with pytest.raises(DeviceError, match=r"FRR says: line \d+: % Unknown command:  ip address 10.0.1.1/99"):
         device.apply(bad)
     device.restore()
+
+
+@pytest.mark.skipif(not LONG, reason="takes long")
+def test_ldp_is_configured_read_back_and_taken_back(ansible: Ansible, tmp_path: Path) -> None:
+    near, far = INTERFACES
+    asked = replace(ROUTER, interfaces=(near, replace(far, ldp=True)))
+    with frr(ports=("p1", "p2"), ldp=True) as router:
+        device = AnsibleDevice(router.entry, ansible, state=tmp_path / "state", heard=lambda _: None)
+        before = _vtysh(router, "show running-config no-header")
+        device.apply(asked)
+        device.check(asked)
+        assert re.search(r"^ipv4 p2 +ACTIVE", _vtysh(router, "show mpls ldp interface"), re.MULTILINE)
+        _vtysh(router, "configure terminal", "mpls ldp", "address-family ipv4", "no interface p2")
+        with pytest.raises(DeviceError, match="p2: expected LDP to be active, found no LDP on it"):
+            device.check(asked)
+        device.restore()
+        assert _vtysh(router, "show running-config no-header") == before
 
 
 def _vtysh(router: SoftDevice, *commands: str) -> str:

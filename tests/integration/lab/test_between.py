@@ -3,17 +3,19 @@
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
 from orchestrator.lab import between
 from orchestrator.lab.clocks import Reading
-from rackproof.errors import LabError
+from rackproof.errors import LabError, SignallingError
 from rackproof.model.inventory import Inventory, LinkEntry
+from rackproof.model.lsp import Signalling
 from rackproof.model.path import Direction, EmulatedPath
 from rackproof.model.verdict import Verdict
-from rackproof.ports import Device, Generator, Host, Tap
+from rackproof.ports import Device, Generator, Host, Signaller, Tap
 from testplans.congestion_control import KIND
 from testplans.submission import submission
 from tests.lab.pair import PORT, Pair, host_pair
@@ -54,6 +56,9 @@ class Rig:
 
     def wires(self) -> None:
         return None
+
+    def signaller(self, signalling: Signalling) -> AbstractContextManager[Signaller]:
+        raise SignallingError("nothing signals here")
 
     def pause(self, seconds: float) -> None:
         time.sleep(seconds)

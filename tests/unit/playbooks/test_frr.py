@@ -6,6 +6,7 @@ The texts are in the folder frr/; RACKPROOF_RENDER=1 writes them anew.
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,15 @@ ROUTER = Mpls(
     ),
     routes={"10.9.0.0/16": "10.0.2.2", "10.8.0.0/16": "10.0.1.2"},
 )
+LDP = """mpls ldp
+ router-id 10.0.0.1
+ address-family ipv4
+  discovery transport-address 10.0.0.1
+  interface p2
+  exit
+ exit-address-family
+exit
+"""
 RUNNING = [
     "frr version 8.4.4",
     "no ip forwarding",
@@ -46,6 +56,18 @@ def test_what_the_router_is_told(template: str) -> None:
     if RENDER:
         path.write_text(text)
     assert text == path.read_text()
+
+
+def test_ldp_is_told_and_read_back_where_it_is_asked_for() -> None:
+    near, far = ROUTER.interfaces
+    asked = replace(ROUTER, interfaces=(near, replace(far, ldp=True)))
+    assert objection(platforms()["frr"], asked) == ""
+    assert objection(platforms()["linux"], asked) == "Linux over SSH, mpls: it has no LDP"
+    text = rendered("frr", "functions/mpls/template.j2", asked)
+    assert re.findall(r"(?ms)^mpls ldp\n.*?^exit\n", text) == [LDP]
+    assert "interface lo\n ip address 10.0.0.1/32\nexit\n" in text
+    assert _differences([_hop(200)], [_hop(3)], router=asked, ldp={"p2: ipv4": {"state": "ACTIVE"}}) == []
+    assert _differences([_hop(200)], [_hop(3)], router=asked, ldp={}) == ["p2: expected LDP to be active, found no LDP on it"]
 
 
 def test_a_router_that_does_as_asked_has_no_differences() -> None:
@@ -105,12 +127,14 @@ def _differences(
     status: str = "up",
     routes: dict[str, Any] | None = None,
     delta: list[str] | None = None,
+    router: Mpls = ROUTER,
+    ldp: dict[str, Any] | None = None,
 ) -> list[str]:
     """What check says of a router with these hops of labels 100 and 101."""
     interfaces = {"p1": {"status": status, "addresses": ["10.0.1.1/24"]}, "p2": {"status": "up", "addresses": ["10.0.2.1/24"]}}
     labels = {"100": {"nexthops": first}, "101": {"nexthops": second}}
     if routes is None:
         routes = {"10.8.0.0/16": _route("10.0.1.2"), "10.9.0.0/16": _route("10.0.2.2")}
-    shown = "\n----\n".join(json.dumps(part) for part in (interfaces, labels, routes))
-    text = rendered("frr", "functions/mpls/differences.j2", ROUTER, rackproof_delta=delta or [], rackproof_shown={"stdout": shown})
+    shown = "\n----\n".join(json.dumps(part) for part in (interfaces, labels, routes, *([] if ldp is None else [ldp])))
+    text = rendered("frr", "functions/mpls/differences.j2", router, rackproof_delta=delta or [], rackproof_shown={"stdout": shown})
     return [] if text == "None" else text.splitlines()

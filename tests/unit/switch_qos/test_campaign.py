@@ -5,16 +5,18 @@ import itertools
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rackproof.errors import GeneratorError, NotFound
+from rackproof.errors import GeneratorError, NotFound, SignallingError
 from rackproof.model.functions import Discipline, QosScheduler
+from rackproof.model.lsp import Signalling
 from rackproof.model.topology import GENERATOR, Endpoint
 from rackproof.model.traffic import Capture, Traffic
-from rackproof.ports import Device, Generator, Host, Limits, Run, Tap
+from rackproof.ports import Device, Generator, Host, Limits, Run, Signaller, Tap
 from testplans import registry
 from testplans.switch_qos import KIND, procedure
 from testplans.switch_qos.expansion import expand
@@ -165,6 +167,9 @@ class FakeRig:
 
     def wires(self) -> None:
         return None
+
+    def signaller(self, signalling: Signalling) -> AbstractContextManager[Signaller]:
+        raise SignallingError("nothing signals here")
 
     def withdraw(self, device: str, why: str) -> None: ...
 

@@ -134,7 +134,9 @@ def _panels(findings: Sequence[Finding], expected: Mapping[str, Sequence[str]]) 
         note = f"; the plan expects it to fail {', '.join(expected[name])}" if name in expected else ""
         lines = [(each.verdict, _titled(each, labels), finding_value(each), each.limit) for each in wrong if not each.is_answer]
         hidden = f"; {len(lines) - COVER_LINES} more did not pass" if len(lines) > COVER_LINES else ""
-        answers = [(each.verdict, *_answer(each, name), "") for each in mine if each.is_answer]
+        # What is wrong comes first.
+        told = sorted((each for each in mine if each.is_answer), key=lambda each: each.verdict is Verdict.PASS)
+        answers = [(each.verdict, *_answer(each, name), "") for each in told]
         hidden += f"; {len(answers) - COVER_LINES} more answers stand within" if len(answers) > COVER_LINES else ""
         yield VerdictPanel(
             title=name,

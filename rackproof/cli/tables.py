@@ -44,9 +44,10 @@ def findings_table(findings: Sequence[Finding], expected: Iterable[tuple[str, st
 
     wanted = set(expected)
     table = Table(box=box.SIMPLE_HEAD, title="Verdicts", title_justify="left", title_style="bold", pad_edge=False)
-    table.add_column("criterion")
+    # A limit of many words must leave room for what it is the limit of.
+    table.add_column("criterion", min_width=20)
     table.add_column("measured", justify="right", no_wrap=True)
-    table.add_column("limit", no_wrap=True)
+    table.add_column("limit")
     table.add_column("verdict", no_wrap=True)
     groups: dict[str, list[Finding]] = {}
     for finding in findings:

@@ -30,7 +30,7 @@ def t_quantile(degrees: float, confidence: float = CONFIDENCE) -> float:
     return float(stdtrit(degrees, (1 + confidence) / 2))
 
 
-def mean(values: npt.ArrayLike, method: str = "batch means") -> tuple[float, Interval | None]:
+def mean(values: npt.ArrayLike, method: str = "batch means", confidence: float = CONFIDENCE) -> tuple[float, Interval | None]:
     """Mean of one value a batch, with its interval; None below 2 batches."""
     data = np.asarray(values, np.float64)
     if data.size == 0:
@@ -38,7 +38,7 @@ def mean(values: npt.ArrayLike, method: str = "batch means") -> tuple[float, Int
     centre = float(data.mean())
     if data.size < 2:
         return centre, None
-    return centre, around(centre, standard_error(data - centre), data.size, method)
+    return centre, around(centre, standard_error(data - centre), data.size, method, confidence=confidence)
 
 
 def standard_error(residuals: Floats) -> float:
@@ -111,8 +111,11 @@ def jackknife(
     return value, around(value, error, count, method, bounds)
 
 
-def around(value: float, error: float, batches: int, method: str, bounds: tuple[float, float] | None = None) -> Interval:
+def around(
+    value: float, error: float, batches: int, method: str, bounds: tuple[float, float] | None = None, confidence: float = CONFIDENCE
+) -> Interval:
     """The interval of a value with a standard error that rests on so many batches."""
-    half = t_quantile(batches - 1) * error
-    low, high = bounds or (-math.inf, math.inf)
-    return Interval(low=min(max(value - half, low), value), high=max(min(value + half, high), value), method=f"{method}, {batches} batches")
+    half = t_quantile(batches - 1, confidence) * error
+    least, most = bounds or (-math.inf, math.inf)
+    low, high = min(max(value - half, least), value), max(min(value + half, most), value)
+    return Interval(low=low, high=high, confidence=confidence, method=f"{method}, {batches} batches")

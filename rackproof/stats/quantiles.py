@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rackproof.model.measurement import Interval
-from rackproof.stats.batches import ratio_error, t_quantile
+from rackproof.stats.batches import CONFIDENCE, ratio_error, t_quantile
 
 #: Gives the values at places (from 0) of the samples in ascending order.
 Select = Callable[[Sequence[int]], list[float]]
@@ -33,7 +33,7 @@ def quantiles(select: Select, count: int, shares: Sequence[float]) -> list[float
     return select([rank(count, share) for share in shares])
 
 
-def bounds(count: int, share: float, below: npt.ArrayLike, sizes: npt.ArrayLike) -> tuple[int, int] | None:
+def bounds(count: int, share: float, below: npt.ArrayLike, sizes: npt.ArrayLike, confidence: float = CONFIDENCE) -> tuple[int, int] | None:
     """Places, in ascending order of all samples, of the ends of a quantile's interval.
 
     count: samples; below: those at or below the estimate, per batch; sizes: samples per batch. None below 2 batches.
@@ -48,23 +48,30 @@ def bounds(count: int, share: float, below: npt.ArrayLike, sizes: npt.ArrayLike)
     if error == 0:
         # No batch differs, mostly because no sample lies above: then independence gives the least error that there can be.
         error = math.sqrt(share * (1 - share) / count)
-    half = t_quantile(size.size - 1) * error
+    half = t_quantile(size.size - 1, confidence) * error
     return math.ceil(count * (share - half) - 1e-9) - 1, math.ceil(count * (share + half) - 1e-9) - 1
 
 
-def interval(value: float, low: float, high: float, batches: int) -> Interval:
+def interval(value: float, low: float, high: float, batches: int, confidence: float = CONFIDENCE) -> Interval:
     """The interval between the samples at the two places."""
-    return Interval(low=min(low, value), high=max(high, value), method=f"Woodruff on batch indicators, {batches} batches")
+    method = f"Woodruff on batch indicators, {batches} batches"
+    return Interval(low=min(low, value), high=max(high, value), confidence=confidence, method=method)
 
 
 def quantile_intervals(
-    select: Select, count: int, shares: Sequence[float], values: Sequence[float], below: Sequence[npt.ArrayLike], sizes: npt.ArrayLike
+    select: Select,
+    count: int,
+    shares: Sequence[float],
+    values: Sequence[float],
+    below: Sequence[npt.ArrayLike],
+    sizes: npt.ArrayLike,
+    confidence: float = CONFIDENCE,
 ) -> list[Interval | None]:
     """Intervals of several quantiles. values: their estimates; below: for each, samples at or below it per batch; sizes: samples per batch.
 
     None where the samples cannot bound it: an end would lie beyond the smallest or the largest of them, and they are not all alike.
     """
-    places = [bounds(count, share, under, sizes) for share, under in zip(shares, below, strict=True)]
+    places = [bounds(count, share, under, sizes, confidence) for share, under in zip(shares, below, strict=True)]
     wanted = sorted({min(max(place, 0), count - 1) for pair in places if pair is not None for place in pair} | {0, count - 1})
     at = dict(zip(wanted, select(wanted), strict=True))
     found: list[Interval | None] = []
@@ -74,5 +81,5 @@ def quantile_intervals(
             continue
         low, high = (at[min(max(place, 0), count - 1)] for place in pair)
         outside = pair[0] < 0 or pair[1] >= count
-        found.append(None if outside and low < high else interval(value, low, high, len(np.atleast_1d(sizes))))
+        found.append(None if outside and low < high else interval(value, low, high, len(np.atleast_1d(sizes)), confidence))
     return found

@@ -4,17 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports import style
+from reports.multiples import ceiling, dot, frame, grid, measured
 from reports.sketch import DASHED, Panel, Sketch
-from testplans.xpfe_delay.figures import (
-    ceiling,
-    distribution_mark,
-    distribution_words,
-    dot,
-    frame,
-    grid,
-    hop_mark,
-    measured,
-)
+from testplans.xpfe_delay.figures import distribution_mark, distribution_words, hop_mark
 
 Data = Mapping[str, Any]
 #: Share of the frames at each end of a histogram that need not be in the picture.

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from reports import style
+from reports.multiples import band, bar, ceiling, frame, grid, measured, rule
 from reports.sketch import Sketch
-from testplans.xpfe_delay.figures import PARTS, band, bar, ceiling, frame, grid, measured, rate_mark, rule
+from testplans.xpfe_delay.figures import PARTS, rate_mark
 
 Data = Mapping[str, Any]
 _WIDE = 0.36

@@ -1,15 +1,12 @@
 """What is done for one trial: a chain as topology, traffic through it, every frame recorded where it comes and goes."""
 
-from dataclasses import fields, replace
-
-import numpy as np
-
 from rackproof.model.functions import DeviceFunction
 from rackproof.model.topology import GENERATOR, Endpoint, Link, Setup, Topology, Wire
-from rackproof.model.traffic import Arrivals, Capture, FrameSize, Samples, Stream, Traffic
+from rackproof.model.traffic import Arrivals, Capture, FrameSize, Stream, Traffic
 from rackproof.model.trial import Observation, Trial
 from rackproof.ports import Rig
 from rackproof.units import Layer
+from testplans import sending
 from testplans.sending import counted, sent
 from testplans.xpfe_delay import xcf
 from testplans.xpfe_delay.parts import Chain, Forwarding
@@ -156,10 +153,4 @@ def run(plan: XpfeDelayPlan, trial: Trial, campaign: int, rig: Rig) -> Observati
 
 def merged(capture: Capture, wires: Capture) -> Capture:
     """What the generator saw, and after it what the links saw, in one; their health has names of its own."""
-    samples = Samples(
-        **{
-            column.name: np.concatenate([getattr(capture.samples, column.name), getattr(wires.samples, column.name)])
-            for column in fields(Samples)
-        }
-    )
-    return replace(capture, samples=samples, health={**capture.health, **{WIRES + name: value for name, value in wires.health.items()}})
+    return sending.merged(capture, wires, WIRES)

@@ -9,13 +9,12 @@ from rackproof.model.traffic import Arrivals
 from rackproof.model.trial import Trial
 from rackproof.ports import Limits
 from rackproof.units import Layer, wire_bits
+from testplans.foresight import HEADROOM, models_refused, neat
 from testplans.kind import Rehearsal
 from testplans.xpfe_delay.expansion import expand
 from testplans.xpfe_delay.parts import Chain
 from testplans.xpfe_delay.plan import BENCH, XpfeDelayPlan
 
-#: Less sent than can be carried by this much: a testbed has worse hours, and a calibration finds a little less than the one before.
-HEADROOM = 0.9
 #: Fewer frames than this leave the interval of a 99th percentile wide.
 FRAMES_MIN = 2000
 
@@ -73,14 +72,6 @@ def scale_for(plan: XpfeDelayPlan, limits: Limits) -> float:
     return plan.rate_scale if max(shares) <= 1 else neat(plan.rate_scale / max(shares) * HEADROOM)
 
 
-def neat(value: float) -> float:
-    """The value rounded down to two digits, the second of which is 0 or 5: 0.137 gives 0.1, 0.17 gives 0.15."""
-    if not 0 < value < math.inf:
-        return 0.0
-    step = 5 * 10.0 ** (math.floor(math.log10(value)) - 1)
-    return round(math.floor(value / step + 1e-9) * step, 12)
-
-
 def _rates(plan: XpfeDelayPlan, limits: Limits) -> Iterator[str]:
     refused = False
     for chain in plan.chains:
@@ -116,18 +107,8 @@ def _arrivals(plan: XpfeDelayPlan, limits: Limits) -> Iterator[str]:
 
 def _models(plan: XpfeDelayPlan, limits: Limits) -> Iterator[str]:
     for at, chain in enumerate(plan.chains):
-        for model in dict.fromkeys(chain.spec(number).model for number in range(1, plan.hops_max + 1)):
-            where = f"chains[{at}] {chain.name}"
-            if model not in limits.device_models:
-                known = ", ".join(sorted(limits.device_models)) or "none"
-                yield f"{where}: expected a device model of this testbed ({known}), found {model}"
-                continue
-            why = limits.device_models[model]
-            if why:
-                yield f"{where}: the model {model} cannot be used here: {why}"
-            known_options = limits.options.get(model, frozenset())
-            for option in sorted(set(chain.options) - known_options):
-                yield f"{where}: expected options of {model} ({', '.join(sorted(known_options)) or 'it has none'}), found {option}"
+        models = [chain.spec(number).model for number in range(1, plan.hops_max + 1)]
+        yield from models_refused(f"chains[{at}] {chain.name}", models, chain.options, limits)
 
 
 def _notes(plan: XpfeDelayPlan, limits: Limits) -> Iterator[str]:

@@ -7,7 +7,8 @@ from rackproof.model.measurement import Curve
 from rackproof.model.verdict import Verdict
 from rackproof.palette import scheme_place
 from rackproof.store.pages_campaigns import Point, Quantity
-from web.charts import curves, panels
+from web.charts import curves, panels, timelines
+from web.points import axes
 
 THROUGHPUT = Quantity(name="throughput", unit="Mbit/s", of="")
 
@@ -60,3 +61,48 @@ def test_fits_are_drawn_over_their_histogram_and_all_but_the_best_wait_to_be_ask
 
 def test_a_fit_without_a_histogram_has_a_chart_of_its_own() -> None:
     assert [one["name"] for one in curves([curve("fit", distribution="gaussian")])] == ["fit"]
+
+
+def line(name: str, y_name: str, x: tuple[float, ...], flap: str = "1") -> Curve:
+    return Curve(
+        name=f"timeline.{name}", x_name="time", x_unit="s", y_name=y_name, y_unit="us" if "delay" in name else "1", x=x,
+        y=tuple(2 * at for at in x), n=len(x), subject={"flap": flap},
+    )  # fmt: skip
+
+
+def test_timelines_are_strips_over_one_axis_and_no_charts_of_their_own() -> None:
+    found = [
+        line("sent", "messages", (-0.5, 0.0, 1.0)),
+        line("received", "messages", (-0.5, 0.0, 1.0)),
+        line("delay", "mean delay", (0.25, 0.75)),
+        line("delay.p99", "99th percentile of the delay", (0.75,)),
+        line("sent", "messages", (0.0, 1.0), flap="2"),
+    ]
+    assert curves(found) == []
+    first, second = timelines(found)
+    assert (first["of"], first["from"], first["to"], second["of"]) == ("flap 1", -0.5, 1.0, "flap 2")
+    assert [(strip["y"]["name"], [one["label"] for one in strip["series"]]) for strip in first["strips"]] == [
+        ("messages", ["sent", "received"]),
+        ("mean delay", ["delay", "delay p99"]),
+    ]
+    # Each strip spans the whole timeline, also where it has no value at its ends.
+    delays = first["strips"][1]
+    assert delays["at"] == [-0.5, 0.25, 0.75, 1.0]
+    assert [one["values"] for one in delays["series"]] == [[None, 0.5, 1.5, None], [None, None, 1.5, None]]
+
+
+def test_what_is_at_best_as_many_as_were_asked_for_is_held_against_that() -> None:
+    sweep = [{"network": "a", "flapped": flapped} for flapped in (100, 200)]
+    of_flaps = Quantity(name="flap.k", unit="1", of="flap")
+    points = [point(index, at, 90.0, flap="1") for index, at in enumerate(sweep)]
+    assert panels(of_flaps, points, sweep)["at_best"]
+    assert not panels(THROUGHPUT, points, sweep)["at_best"]
+
+
+def test_a_number_that_goes_along_with_the_one_across_makes_no_chart_of_its_own() -> None:
+    as_many = [{"test": "2.1", "stable": each, "flapped": each} for each in (100, 200, 300)]
+    assert (axes(as_many).across, axes(as_many).down) == ("flapped", ())
+    with_others = [*as_many, *({"test": "1.1", "stable": 100, "flapped": each} for each in (100, 200, 300, 400))]
+    assert (axes(with_others).across, axes(with_others).down) == ("flapped", ("test",))
+    crossed = [{"hops": hops, "frame_bytes": size} for hops in (2, 3) for size in (500, 1000, 1500)]
+    assert (axes(crossed).across, axes(crossed).down) == ("frame_bytes", ("hops",))

@@ -7,10 +7,11 @@ import pytest
 
 from rackproof.planfile import read_plan, validate
 from rackproof.ports import Limits
+from testplans.foresight import neat
 from testplans.xpfe_delay.expansion import expand
 from testplans.xpfe_delay.plan import XpfeDelayPlan
 from testplans.xpfe_delay.procedure import setup
-from testplans.xpfe_delay.rehearsal import neat, rehearse
+from testplans.xpfe_delay.rehearsal import rehearse
 from tests.unit.xpfe_delay.records import plan
 from tests.unit.xpfe_delay.test_plan import FOLDER
 

@@ -2,16 +2,18 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rackproof.errors import GeneratorError
+from rackproof.errors import GeneratorError, SignallingError
+from rackproof.model.lsp import Signalling
 from rackproof.model.topology import GENERATOR, Endpoint
 from rackproof.model.traffic import Capture, Traffic
 from rackproof.model.xcf import FIRST_LINK, ForwardingElement, Station
-from rackproof.ports import Device, Generator, Host, Run, Tap
+from rackproof.ports import Device, Generator, Host, Run, Signaller, Tap
 from testplans.xpfe_delay import xcf
 from testplans.xpfe_delay.expansion import expand
 from testplans.xpfe_delay.procedure import header, run, setup, traffic
@@ -106,6 +108,9 @@ class FakeRig:
 
     def wires(self) -> Tap | None:
         return None if self._wires is None else _Part(self, "wires", self._wires)
+
+    def signaller(self, signalling: Signalling) -> AbstractContextManager[Signaller]:
+        raise SignallingError("nothing signals here")
 
     def device(self, name: str) -> Device:
         return _Element(self, name)

@@ -5,9 +5,10 @@ import pytest
 
 from reports import figures, style
 from reports.document import Figure
+from reports.multiples import ceiling, measured
 from reports.sketch import Panel, Sketch
 from testplans.xpfe_delay import figures_delay
-from testplans.xpfe_delay.figures import ceiling, distribution_mark, distribution_words, hop_mark, measured
+from testplans.xpfe_delay.figures import distribution_mark, distribution_words, hop_mark
 
 
 def test_a_few_late_frames_do_not_squeeze_the_histogram() -> None:

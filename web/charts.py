@@ -12,12 +12,16 @@ from web.words import subject, unit
 #: A page shows no more charts than a person can compare.
 PANELS_MAX = 24
 #: What is looked at first, where a campaign has it.
-_FIRST = ("throughput", "delay.p50", "delay.mean")
+_FIRST = ("flap.k", "throughput", "delay.p50", "delay.mean")
+#: What at best is as many as were asked for: the swept value that it is held against.
+_AT_BEST = {"flap.k": "flapped"}
 #: What is swept and yet compared within one chart: schemes of congestion control.
 _SIDE_BY_SIDE = "scheme"
 #: Curves that are drawn as bars between their points, and those that are drawn into the chart of another.
 HISTOGRAM = "histogram"
 _OVER = {"fit": HISTOGRAM}
+#: Curves whose names begin so share one axis of time: they are drawn below each other, not each in a chart of its own.
+TIMELINE = "timeline."
 
 
 def chosen(quantities: Sequence[Quantity], name: str, of: str | None) -> Quantity | None:
@@ -53,6 +57,7 @@ def panels(quantity: Quantity, points: Sequence[Point], sweep: Sequence[Mapping[
         "name": quantity.name,
         "unit": unit(quantity.unit),
         "x": {"name": name, "unit": of, "from": min(ends, default=0.0), "to": max(ends, default=1.0)},
+        "at_best": across is not None and _AT_BEST.get(quantity.name) == across,
         "left_out": max(0, len(drawn) - PANELS_MAX),
         "panels": [
             {
@@ -72,6 +77,8 @@ def curves(found: Sequence[Any]) -> list[Mapping[str, Any]]:
     charts: dict[str, dict[str, Any]] = {}
     names = {curve.name for curve in found}
     for curve in found:
+        if curve.name.startswith(TIMELINE):
+            continue
         name = _OVER.get(curve.name, curve.name)
         name = name if name in names else curve.name
         x, y = {"name": curve.x_name, "unit": unit(curve.x_unit)}, {"name": curve.y_name, "unit": unit(curve.y_unit)}
@@ -91,6 +98,44 @@ def curves(found: Sequence[Any]) -> list[Mapping[str, Any]]:
             }
         )
     return list(charts.values())
+
+
+def timelines(found: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """The timelines of a trial, one for each of their subjects: strips below each other, what has one name and unit in one strip.
+
+    at: the moments of a strip, with both ends of the whole timeline; a series has a value for each, null where it has none.
+    """
+    kept: dict[str, list[Any]] = {}
+    for curve in found:
+        if curve.name.startswith(TIMELINE) and curve.x:
+            kept.setdefault(subject(curve.subject), []).append(curve)
+    return [{"of": of, **_strips(mine)} for of, mine in kept.items()]
+
+
+def _strips(curves: Sequence[Any]) -> Mapping[str, Any]:
+    """A percentile of a quantity ("delay.p99") is in the strip of the quantity."""
+    ends = {min(curve.x[0] for curve in curves), max(curve.x[-1] for curve in curves)}
+    names = {curve.name: curve for curve in curves}
+    strips: dict[tuple[str, str], list[Any]] = {}
+    for curve in curves:
+        whole = names.get(TIMELINE + curve.name.removeprefix(TIMELINE).partition(".")[0], curve)
+        strips.setdefault((whole.y_name, whole.y_unit), []).append(curve)
+    return {
+        "x": {"name": curves[0].x_name, "unit": unit(curves[0].x_unit)},
+        "from": min(ends),
+        "to": max(ends),
+        "strips": [_strip(name, of, mine, ends) for (name, of), mine in strips.items()],
+    }
+
+
+def _strip(name: str, of: str, curves: Sequence[Any], ends: set[float]) -> Mapping[str, Any]:
+    at = sorted(ends.union(*(curve.x for curve in curves)))
+    series = []
+    for curve in curves:
+        known = dict(zip(curve.x, curve.y, strict=True))
+        label = curve.name.removeprefix(TIMELINE).replace("_", " ").replace(".", " ")
+        series.append({"label": label, "colour": colour(curve.subject), "values": [_finite(known.get(x, math.nan)) for x in at]})
+    return {"y": {"name": name, "unit": unit(of)}, "at": at, "series": series}
 
 
 def colour(of: Mapping[str, str], point: Mapping[str, Any] | None = None) -> str | None:

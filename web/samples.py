@@ -14,10 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rackproof.model.campaign import SamplesFile
+from rackproof.model.lsp import PROBE
 from rackproof.model.xcf import FIRST_LINK
 from rackproof.store import samples
 
 POINTS_MAX = 4000
+#: More streams than this are drawn as one: nobody could tell them apart, and each takes its own points.
+STREAMS_MAX = 40
 #: So many samples are kept in memory, over all trials: 16 bytes each.
 _KEPT_ROWS = 12_000_000
 
@@ -29,7 +32,7 @@ class Stream:
     """The frames of a stream in order of arrival: when they came [s after the first frame of all], and their delay [us].
 
     name: the stream's number, where frames came at several ports with that of the port ("1, port 0"), or of the link that they were seen on
-    ("1, link 2").
+    ("1, link 2"); "0 to 99" for many streams together, "probes" for all probes.
     """
 
     name: str
@@ -123,18 +126,25 @@ def read(place: samples.Place, file: SamplesFile) -> Delays:
         return Delays(streams=(), rows=0, until_s=0.0)
     at_s = (received - received[0]) / 1e9
     delay_us = (received - sent) / 1e3
-    ways = stream.astype(np.int64) << 16 | port
+    probes = port == PROBE
+    ways = np.where(probes, 0, stream).astype(np.int64) << 16 | port
     numbers, of = np.unique(ways, return_inverse=True)
-    several = len(np.unique(port)) > 1
+    together = ""
+    if len(numbers) > STREAMS_MAX:
+        together = f"{stream[~probes].min()} to {stream[~probes].max()}"
+        numbers, of = np.unique(port.astype(np.int64), return_inverse=True)
+    several = len(np.unique(port[~probes])) > 1
     by_way = np.argsort(of, kind="stable")
     streams = tuple(
-        Stream(name=_name(way >> 16, way & 0xFFFF, several=several), at_s=at_s[rows], delay_us=delay_us[rows])
+        Stream(name=_name(together or str(way >> 16), way & 0xFFFF, several=several), at_s=at_s[rows], delay_us=delay_us[rows])
         for way, rows in zip(numbers.tolist(), np.split(by_way, np.cumsum(np.bincount(of))[:-1]), strict=True)
     )
     return Delays(streams=streams, rows=len(received), until_s=float(at_s[-1]))
 
 
-def _name(stream: int, port: int, *, several: bool) -> str:
+def _name(stream: str, port: int, *, several: bool) -> str:
+    if port == PROBE:
+        return "probes"
     if port >= FIRST_LINK:
         return f"{stream}, link {port - FIRST_LINK + 1}"
-    return f"{stream}, port {port}" if several else f"{stream}"
+    return f"{stream}, port {port}" if several else stream

@@ -259,8 +259,31 @@ def test_a_histogram_is_zoomed_and_its_fits_are_switched(opened: Opener, site: S
     expect(part.get_by_role("link", name="The trial")).to_have_attribute("href", f"/campaigns/{site.seeds.delay}/trials/2")
 
 
-def _picture(page: Page) -> str:
-    """What the canvas of the histogram shows, once it is drawn."""
+def test_a_timeline_is_read_and_zoomed_in_all_its_strips_at_once(opened: Opener, site: Site) -> None:
+    page = opened(site, role=Role.VIEWER).go(f"/campaigns/{site.seeds.flaps}/trials/3")
+    first, second = page.locator("[data-timeline]").all()
+    strips = first.locator(".u-over")
+    expect(strips).to_have_count(5)
+    last, other = "[data-timeline] figure:last-child canvas", "[data-timeline] ~ [data-timeline] figure:last-child canvas"
+    whole, of_other = _picture(page, last), _picture(page, other)
+    strips.first.hover(position={"x": 150, "y": 30})
+    # The other strips tell of the same moment.
+    expect(first.locator(".tip").nth(0)).to_contain_text("tears sent: 500")
+    moments = first.locator(".tip").evaluate_all("all => all.map((one) => one.textContent.split('\\n')[0])")
+    assert len({float(each.removesuffix(" s")) for each in moments}) <= 2
+    assert second.locator(".tip:visible").count() == 0
+    first.get_by_role("button", name="Zoom in").click()
+    zoomed = _picture(page, last)
+    assert zoomed != whole
+    first.get_by_role("button", name="All").click()
+    assert _picture(page, last) == whole
+    strips.first.drag_to(strips.first, source_position={"x": 100, "y": 30}, target_position={"x": 200, "y": 30})
+    assert _picture(page, last) not in (whole, zoomed)
+    assert _picture(page, other) == of_other
+
+
+def _picture(page: Page, canvas: str = "#histogram canvas") -> str:
+    """What a canvas shows, once it is drawn."""
     page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
-    picture: str = page.locator("#histogram canvas").evaluate("canvas => canvas.toDataURL()")
+    picture: str = page.locator(canvas).first.evaluate("canvas => canvas.toDataURL()")
     return picture

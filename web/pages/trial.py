@@ -40,6 +40,7 @@ def trial(request: Request, store: TheStore, campaign: Number, index: TrialIndex
         meaning=verdicts.OF_TRIAL.get(row.verdict or "", ""),
         tables=tables(found.measurements),
         curves=[{**one, "at": place} for place, one in enumerate(charts.curves(found.curves))],
+        timelines=charts.timelines(found.curves),
         health=[(*points.named(name), value) for name, value in found.health.items()],
         attempts=found.health.get("attempts", 1),
         counters=found.counters,
@@ -49,8 +50,9 @@ def trial(request: Request, store: TheStore, campaign: Number, index: TrialIndex
 
 @router.get("/campaigns/{campaign:int}/trials/{index:int}/curves.json")
 def curves(store: TheStore, campaign: Number, index: TrialIndex) -> Response:
-    """The curves of a trial, those of one name in one chart."""
-    return JSONResponse({"charts": charts.curves(store.browse.trial(campaign, index).curves)}, headers={"Cache-Control": "no-store"})
+    """The curves of a trial, those of one name in one chart, and its timelines."""
+    found = store.browse.trial(campaign, index).curves
+    return JSONResponse({"charts": charts.curves(found), "timelines": charts.timelines(found)}, headers={"Cache-Control": "no-store"})
 
 
 @router.get("/campaigns/{campaign:int}/trials/{index:int}/samples.json")

@@ -39,6 +39,30 @@
     }
   }
 
+  /** The line on which as much is reached as was asked for. */
+  function best(plot, name) {
+    const { ctx: context, bbox } = plot;
+    context.save();
+    context.beginPath();
+    context.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    context.clip();
+    context.strokeStyle = css("--soft");
+    context.lineWidth = devicePixelRatio;
+    context.beginPath();
+    context.moveTo(plot.valToPos(0, "x", true), plot.valToPos(0, "y", true));
+    const most = plot.scales.x.max;
+    context.lineTo(plot.valToPos(most, "x", true), plot.valToPos(most, "y", true));
+    context.stroke();
+    // Where the line leaves the panel, at the top or at the right.
+    const end = Math.min(most, plot.scales.y.max);
+    context.fillStyle = css("--soft");
+    context.font = `${11 * devicePixelRatio}px sans-serif`;
+    context.textAlign = end < most ? "left" : "right";
+    context.textBaseline = "top";
+    context.fillText(`= ${name}`, plot.valToPos(end, "x", true) + (end < most ? 6 : -6) * devicePixelRatio, plot.valToPos(end, "y", true));
+    context.restore();
+  }
+
   function panel(place, data, one, limits) {
     const { from, to } = data.x;
     const ends = (to - from) * 0.05 || 1;
@@ -56,6 +80,7 @@
 
     const draw = (plot) => {
       const context = plot.ctx;
+      if (data.at_best) best(plot, data.x.name);
       context.save();
       context.beginPath();
       context.rect(plot.bbox.left - 6, plot.bbox.top - 6, plot.bbox.width + 12, plot.bbox.height + 12);

@@ -4,6 +4,7 @@
   const { colour, number, axis, chart, keys } = rackproof.charts;
   const HEIGHT = 380;
   const SETTLE_MS = 120;
+  const label = ({ stream }) => (/^\d/.test(stream) ? `stream ${stream}` : stream);
 
   function samples(root) {
     const place = root.querySelector(".chart");
@@ -22,7 +23,7 @@
       context.clip();
       const many = data.streams.length > 1;
       data.streams.forEach((stream, place_) => {
-        if (hidden.has(`stream ${stream.stream}`)) return;
+        if (hidden.has(label(stream))) return;
         context.strokeStyle = colour(stream, place_);
         context.globalAlpha = many ? 0.75 : 1;
         const least = 3 * devicePixelRatio;
@@ -44,7 +45,7 @@
 
     function limits() {
       let high = 0;
-      for (const stream of data.streams) if (!hidden.has(`stream ${stream.stream}`)) for (const value of stream.largest) if (value > high) high = value;
+      for (const stream of data.streams) if (!hidden.has(label(stream))) for (const value of stream.largest) if (value > high) high = value;
       return [0, high * 1.05 || 1];
     }
 
@@ -80,7 +81,7 @@
       const frames = data.streams.reduce((sum, stream) => sum + stream.frames, 0);
       said.textContent = `${frames.toLocaleString("en").replaceAll(",", " ")} of ${data.rows.toLocaleString("en").replaceAll(",", " ")} frames, ${number(data.from)} s to ${number(data.to)} s`;
       if (first) {
-        const series = data.streams.map((stream) => ({ label: `stream ${stream.stream}` }));
+        const series = data.streams.map((stream) => ({ label: label(stream) }));
         if (series.length > 1) place.before(keys(series, hidden, () => made.draw()));
         place.setAttribute("role", "img");
         place.setAttribute("aria-label", "Delay of each frame over its arrival; the tables below have the numbers");

@@ -23,6 +23,7 @@ from rackproof.store.firing import Firing
 from rackproof.store.suites import Suites
 from tests.integration.accounts.serving import PASSWORD
 from tests.integration.web.delay import delayed
+from tests.integration.web.flapping import flapping
 from tests.integration.web.written import BOTH, FAULTY, PROVENANCE, plan_text, submitted, taken, written
 from tests.unit.switch_qos.simulator import Defects
 
@@ -47,8 +48,8 @@ class Seeds:
 
     passed: with a fault that was expected; invalid: two of its trials are; running: half-way, in the hands of worker `bench-1`
     (incarnation); resumed: it has a seam; interrupted: nobody goes on with it by itself; broken: the lab failed; odd: with strange names
-    and infinite numbers, without configurations; delay: of xpfe-delay, its trials have histograms. nights: the campaigns of the runs of a
-    schedule, the oldest first.
+    and infinite numbers, without configurations; delay: of xpfe-delay, its trials have histograms; flaps: of mpls-flap, its trials have
+    timelines. nights: the campaigns of the runs of a schedule, the oldest first.
     """
 
     passed: int
@@ -65,6 +66,7 @@ class Seeds:
     runs: tuple[int, ...]
     nights: tuple[int, ...]
     delay: int
+    flaps: int
     report: int
     incarnation: str
 
@@ -170,6 +172,7 @@ def seeded(store: Store, settings: Settings) -> Seeds:
         runs=runs,
         nights=nights,
         delay=delayed(store, now - timedelta(minutes=30)),
+        flaps=flapping(store, now - timedelta(minutes=25)),
         report=report,
         incarnation=incarnation,
     )

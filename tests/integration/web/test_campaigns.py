@@ -91,8 +91,8 @@ def _forwards_and_backwards(viewer: httpx.Client, order: str) -> None:
             break
         path = unescape(following[1])
     everything = [number for page in forwards for number in page]
-    assert len(everything) == len(set(everything)) == 118
-    assert [len(page) for page in forwards] == [50, 50, 18]
+    assert len(everything) == len(set(everything)) == 119
+    assert [len(page) for page in forwards] == [50, 50, 19]
     if order in ("newest", "oldest"):
         assert everything == sorted(everything, reverse=order == "newest")
     html = viewer.get(path).text

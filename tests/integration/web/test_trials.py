@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rackproof.model.lsp import PROBE
 from rackproof.model.service import Role
 from rackproof.model.traffic import RECORD_DTYPE, Samples
 from rackproof.store import samples
@@ -90,6 +91,19 @@ def test_what_never_arrived_has_no_delay_and_ways_are_told_apart(tmp_path: Path)
         ("1, port 1", [0.0], [2.0]),
     ]
     assert (delays.rows, delays.until_s) == (2, 4e-6)
+
+
+def test_probes_are_one_line_and_so_are_streams_that_nobody_could_tell_apart(tmp_path: Path) -> None:
+    records = np.zeros(300, RECORD_DTYPE)
+    records["tx_ns"] = np.arange(300) * 1000
+    records["rx_ns"] = records["tx_ns"] + 5000
+    records["stream"] = np.arange(300) % 100
+    records["port"][200:] = PROBE
+    delays = read(tmp_path, samples.write(tmp_path, 1, 1, Samples.of(records)))
+    assert [(each.name, len(each.at_s)) for each in delays.streams] == [("0 to 99", 200), ("probes", 100)]
+    records["stream"] %= 2
+    few = read(tmp_path, samples.write(tmp_path, 1, 2, Samples.of(records)))
+    assert [(each.name, len(each.at_s)) for each in few.streams] == [("0", 100), ("probes", 100), ("1", 100)]
 
 
 @pytest.mark.parametrize("scheme", ["folder", "file", "memory"])

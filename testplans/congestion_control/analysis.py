@@ -7,7 +7,6 @@ from rackproof.model.measurement import Measurement
 from rackproof.model.path import FORWARD, Packets
 from rackproof.model.traffic import Calibration
 from rackproof.model.trial import Observation, Trial, TrialResult
-from rackproof.model.verdict import Verdict
 from testplans.congestion_control.expansion import schemes_of
 from testplans.congestion_control.metrics import ALL, NS_PER_MS, Number, Span, Stream, flows_of, of_stream, streams
 from testplans.congestion_control.metrics_curves import curves
@@ -16,6 +15,7 @@ from testplans.congestion_control.opportunities import Opportunities
 from testplans.congestion_control.plan import CongestionControlPlan
 from testplans.congestion_control.schemes import registry
 from testplans.congestion_control.validity import Expectations, reason
+from testplans.results import result
 
 _END = re.compile(r"flow\.\d+\.end_ns")
 
@@ -68,18 +68,12 @@ def measure(
     capacity = opportunities.capacity_bps or capacity_bps
     numbers[ALL] = [*whole, *_of_path(together, capacity), *sharing(each, spans), *_processors(observation.counters, list(each), together)]
     why = reason(observation, packets, expectations)
-    return TrialResult(
-        verdict=Verdict.INVALID if why else Verdict.PASS,
-        reason=why,
-        measurements=tuple(
-            Measurement(name=name, unit=unit, value=value, n=n, interval=interval, subject={"flow": label})
-            for label, found in numbers.items()
-            for name, unit, value, n, interval in found
-        ),
-        curves=tuple(curves(together, each, opportunities)),
-        health=observation.capture.health,
-        counters=observation.counters,
-    )
+    measurements = [
+        Measurement(name=name, unit=unit, value=value, n=n, interval=interval, subject={"flow": label})
+        for label, found in numbers.items()
+        for name, unit, value, n, interval in found
+    ]
+    return result(observation, why, measurements, curves(together, each, opportunities))
 
 
 def _spans(counters: Mapping[str, int]) -> dict[int, Span]:

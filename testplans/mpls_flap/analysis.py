@@ -1,14 +1,11 @@
 """What did one trial measure? Every number with its interval, the curves, and whether it can be trusted."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from rackproof.model.lsp import EventKind
 from rackproof.model.measurement import Curve, Measurement
 from rackproof.model.traffic import Calibration
 from rackproof.model.trial import Observation, Trial, TrialResult
-from rackproof.model.verdict import Verdict
 from testplans.mpls_flap import addresses, counted, effects, flaps, probes, timeline, unsignalled, validity
 from testplans.mpls_flap.forwarding import forwarding
 from testplans.mpls_flap.numbers import number
@@ -16,19 +13,20 @@ from testplans.mpls_flap.parts import By
 from testplans.mpls_flap.plan import MplsFlapPlan
 from testplans.mpls_flap.signals import Signals, signals
 from testplans.mpls_flap.traffic import LSP
+from testplans.results import result
 
 
 def analyse(plan: MplsFlapPlan, trial: Trial, observation: Observation, calibration: Calibration) -> TrialResult:
     """Measurements of one trial. INVALID where it did not do what was intended; what was measured is kept all the same."""
     why = validity.missing(plan, trial, observation)
     if why:
-        return _result(observation, why)
+        return result(observation, why)
     why = validity.reason(plan, trial, observation, calibration)
     capture = observation.capture
     stable, flapped = int(trial.point["stable"]), int(trial.point["flapped"])
     seen = signals(capture.samples, stable, flapped, plan.phases.windows_s)
     if seen is None:
-        return _result(observation, why)
+        return result(observation, why)
     if plan.signalling.by is By.CONFIGURATION:
         seen = unsignalled.unsignalled(seen, capture)
     network = plan.network(str(trial.point["network"]))
@@ -51,7 +49,7 @@ def analyse(plan: MplsFlapPlan, trial: Trial, observation: Observation, calibrat
     if traffic is not None:
         measurements += effects.measurements(traffic, seen, frame_bytes, confidence)
         curves += effects.curves(traffic)
-    return _result(observation, why, measurements, [*curves, *timeline.curves(seen, traffic)])
+    return result(observation, why, measurements, [*curves, *timeline.curves(seen, traffic)])
 
 
 def _established(observation: Observation, seen: Signals, routes: int) -> list[Measurement]:
@@ -66,14 +64,3 @@ def _established(observation: Observation, seen: Signals, routes: int) -> list[M
         number("phantoms", "1", max(past, float(later)), asked),
         number("unanswered", "1", min(float(asked), unanswered + max(0.0, asked - up - past)), asked),
     ]
-
-
-def _result(observation: Observation, why: str, measurements: Sequence[Measurement] = (), curves: Sequence[Curve] = ()) -> TrialResult:
-    return TrialResult(
-        verdict=Verdict.INVALID if why else Verdict.PASS,
-        reason=why,
-        measurements=tuple(measurements),
-        curves=tuple(curves),
-        health=observation.capture.health,
-        counters=observation.counters,
-    )

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from rackproof.model.measurement import Curve, Interval, Measurement
 from rackproof.model.traffic import Calibration
 from rackproof.model.trial import Observation, Trial, TrialResult
-from rackproof.model.verdict import Verdict
 from rackproof.stats import batches, fairness
 from rackproof.stats.counts import clopper_pearson
 from rackproof.stats.delta_q import delta_q
 from rackproof.stats.quantiles import Select, of_ordered, quantile_intervals, quantiles
 from rackproof.stats.selection import selector
 from rackproof.units import NS_PER_S, Layer, wire_bits
+from testplans.results import result
 from testplans.switch_qos import counted, of_plan, validity
 from testplans.switch_qos.flows import Delays, FlowData, counts, flows_data
 from testplans.switch_qos.ideal import Demand
@@ -34,7 +34,7 @@ def analyse(plan: SwitchQosPlan, trial: Trial, observation: Observation, calibra
     capture = observation.capture
     why = validity.missing_flows(plan, capture)
     if why:
-        return TrialResult(verdict=Verdict.INVALID, reason=why, health=capture.health, counters=observation.counters)
+        return result(observation, why)
     load_mbps = float(trial.point["load_mbps"])
     scheduler = plan.scheduler(str(trial.point["scheduler"]))
     if counted.is_counted(capture):
@@ -44,14 +44,8 @@ def analyse(plan: SwitchQosPlan, trial: Trial, observation: Observation, calibra
     why = validity.reason(plan, load_mbps, observation, flows, of_plan.point(plan, scheduler, load_mbps), calibration)
     seconds = np.diff(capture.batch_starts_ns) / NS_PER_S
     measurements = [*_subjects(plan, flows, seconds), *_queues(plan, scheduler, flows, seconds)]
-    return TrialResult(
-        verdict=Verdict.INVALID if why else Verdict.PASS,
-        reason=why,
-        measurements=tuple(measurement for measurement, _ in measurements if measurement is not None),
-        curves=tuple(curve for _, curve in measurements if curve is not None),
-        health=capture.health,
-        counters=observation.counters,
-    )
+    known = [measurement for measurement, _ in measurements if measurement is not None]
+    return result(observation, why, known, [curve for _, curve in measurements if curve is not None])
 
 
 Found = tuple[Measurement | None, Curve | None]

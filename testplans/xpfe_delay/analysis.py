@@ -1,6 +1,6 @@
 """What did one trial measure? Every number with its interval, the curves, and whether it can be trusted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -8,10 +8,10 @@ import numpy.typing as npt
 from rackproof.model.measurement import Curve, Measurement
 from rackproof.model.traffic import Calibration
 from rackproof.model.trial import Observation, Trial, TrialResult
-from rackproof.model.verdict import Verdict
 from rackproof.model.xcf import FIRST_LINK
 from rackproof.stats.delta_q import delta_q
 from rackproof.stats.study import Study, study
+from testplans.results import result
 from testplans.xpfe_delay import counted, numbers, validity
 from testplans.xpfe_delay.flow import Flow, flow
 from testplans.xpfe_delay.plan import BENCH, XpfeDelayPlan
@@ -24,10 +24,10 @@ def analyse(plan: XpfeDelayPlan, trial: Trial, observation: Observation, calibra
     capture = observation.capture
     why = validity.missing(plan, trial, capture)
     if why:
-        return _result(observation, why)
+        return result(observation, why)
     if counted.is_counted(capture):
         why = validity.reason(plan, trial, observation, None, calibration)
-        return _result(observation, why, list(counted.measurements(plan, capture)), list(counted.curves(capture)))
+        return result(observation, why, list(counted.measurements(plan, capture)), list(counted.curves(capture)))
     recorded = bool(len(capture.samples)) and int(capture.samples.port.max()) >= FIRST_LINK
     found = flow(plan, capture, int(trial.point["hops"]) - 1 if recorded else 0)
     why = validity.reason(plan, trial, observation, found, calibration)
@@ -39,18 +39,7 @@ def analyse(plan: XpfeDelayPlan, trial: Trial, observation: Observation, calibra
         raw_us = _known(found.measured(found.path.raw_us)) if plan.testbed == BENCH else None
         measurements += [*numbers.of_delays(studied, raw_us), *numbers.of_fits(studied), *numbers.of_hops(found)]
         curves = [*_histogram(studied), *_delta_q(found)]
-    return _result(observation, why, measurements, curves)
-
-
-def _result(observation: Observation, why: str, measurements: Sequence[Measurement] = (), curves: Sequence[Curve] = ()) -> TrialResult:
-    return TrialResult(
-        verdict=Verdict.INVALID if why else Verdict.PASS,
-        reason=why,
-        measurements=tuple(measurements),
-        curves=tuple(curves),
-        health=observation.capture.health,
-        counters=observation.counters,
-    )
+    return result(observation, why, measurements, curves)
 
 
 def _known(values: Floats) -> Floats:

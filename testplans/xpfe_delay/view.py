@@ -1,19 +1,13 @@
 """A campaign as what judges it and what shows it look at it: points of chain, hop count, frame size and rate, pooled over repetitions."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Self
 
-from rackproof.model.campaign import CampaignRecord, TrialRecord
-from rackproof.model.measurement import Curve, Measurement
-from rackproof.model.trial import TrialResult
-from rackproof.model.verdict import Verdict
-from rackproof.stats.pooling import pool
+from rackproof.model.campaign import CampaignRecord
+from testplans import points
 from testplans.xpfe_delay.plan import XpfeDelayPlan, percentile_name
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -25,82 +19,17 @@ class Key:
     frame_bytes: int
     rate_mbps: float
 
+    @classmethod
+    def of(cls, point: Mapping[str, float | int | str]) -> Self:
+        """The key of a trial's point."""
+        return cls(str(point["chain"]), int(point["hops"]), int(point["frame_bytes"]), float(point["rate_mbps"]))
 
-_Name = tuple[str, frozenset[tuple[str, str]]]
 
-
-@dataclass(frozen=True, kw_only=True)
-class Point:
-    """All repetitions of one point; those that are not valid count for nothing but their verdict."""
-
-    key: Key
-    trials: tuple[TrialRecord, ...]
-
-    @property
-    def valid(self) -> tuple[TrialRecord, ...]:
-        """Repetitions whose numbers count."""
-        return tuple(record for record in self.trials if record.result is not None and record.result.verdict is Verdict.PASS)
-
-    @property
-    def missing(self) -> tuple[Verdict, ...]:
-        """Verdicts of the other repetitions; ABORTED where one has not run."""
-        return tuple(record.result.verdict if record.result else Verdict.ABORTED for record in self.trials if record not in self.valid)
-
-    @property
-    def why_not(self) -> str:
-        """Why there is a repetition whose numbers do not count; empty where all do."""
-        return next((_reason(record.result) for record in self.trials if record not in self.valid), "")
-
-    @property
-    def indices(self) -> tuple[int, ...]:
-        """The indices of the trials."""
-        return tuple(record.trial.index for record in self.trials)
-
-    def get(self, name: str, **subject: str) -> Measurement | None:
-        """A number pooled over the valid repetitions that have it (n: the sum of theirs); None where none has."""
-        wanted = (name, frozenset(subject.items()))
-        if wanted not in self._pooled:
-            self._pooled[wanted] = _pool(self._found(name, subject))
-        return self._pooled[wanted]
-
-    def total(self, name: str, **subject: str) -> float:
-        """The sum of a count over the valid repetitions."""
-        return sum(each.value for each in self._found(name, subject))
-
-    def curves(self, name: str, **subject: str) -> tuple[Curve, ...]:
-        """The curves of exactly this name and subject, one a valid repetition that has it."""
-        found = (curve for record in self.valid if record.result for curve in record.result.curves)
-        return tuple(curve for curve in found if curve.name == name and dict(curve.subject) == subject)
-
-    def subjects(self, name: str) -> tuple[Mapping[str, str], ...]:
-        """Of what there are numbers of that name, in the order of the first repetition that has them."""
-        found: dict[frozenset[tuple[str, str]], Mapping[str, str]] = {}
-        for record in self.valid:
-            for each in record.result.measurements if record.result else ():
-                if each.name == name:
-                    found.setdefault(frozenset(each.subject.items()), each.subject)
-        return tuple(found.values())
-
-    def _found(self, name: str, subject: Mapping[str, str]) -> list[Measurement]:
-        wanted = (name, frozenset(subject.items()))
-        return [measurements[wanted] for measurements in self._measurements if wanted in measurements]
-
-    @cached_property
-    def _pooled(self) -> dict[_Name, Measurement | None]:
-        """What was asked for before."""
-        return {}
-
-    @cached_property
-    def _measurements(self) -> tuple[Mapping[_Name, Measurement], ...]:
-        return tuple(
-            {(each.name, frozenset(each.subject.items())): each for each in record.result.measurements}
-            for record in self.valid
-            if record.result
-        )
+Point = points.Point[Key]
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class View(points.Once):
     """A campaign by its points, in the order of its trials."""
 
     campaign: CampaignRecord
@@ -116,17 +45,6 @@ class View:
     def percentile(self) -> str:
         """The name of the measurement that budgets are judged by ("delay.p99")."""
         return f"delay.{percentile_name(self.plan.verdict.percentile)}"
-
-    def once(self, make: "Callable[Concatenate[View, P], T]", *args: P.args, **kwargs: P.kwargs) -> T:
-        """What `make` makes of this view and the arguments, which must be hashable; made only once."""
-        wanted = (make, args, tuple(sorted(kwargs.items())))
-        if wanted not in self._made:
-            self._made[wanted] = make(self, *args, **kwargs)
-        return cast(T, self._made[wanted])
-
-    @cached_property
-    def _made(self) -> dict[Any, Any]:
-        return {}
 
     def of(self, chain: str) -> Iterator[Point]:
         """The points of a chain."""
@@ -147,21 +65,4 @@ class View:
 
 def view(campaign: CampaignRecord) -> View:
     """The campaign, gathered once for all that look at it."""
-    trials: dict[Key, list[TrialRecord]] = {}
-    for record in campaign.trials:
-        point = record.trial.point
-        key = Key(str(point["chain"]), int(point["hops"]), int(point["frame_bytes"]), float(point["rate_mbps"]))
-        trials.setdefault(key, []).append(record)
-    points = {key: Point(key=key, trials=tuple(records)) for key, records in trials.items()}
-    return View(campaign=campaign, plan=XpfeDelayPlan.model_validate(campaign.plan), points=points)
-
-
-def _pool(found: Sequence[Measurement]) -> Measurement | None:
-    if len(found) < 2:
-        return found[0] if found else None
-    value, interval = pool([each.value for each in found], [each.interval for each in found])
-    return replace(found[0], value=value, interval=interval, n=sum(each.n for each in found))
-
-
-def _reason(result: TrialResult | None) -> str:
-    return "it has not run" if result is None else result.reason
+    return View(campaign=campaign, plan=XpfeDelayPlan.model_validate(campaign.plan), points=points.gathered(campaign, Key.of))

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+#: A moment that is no farther away is said without its day; the browser does the same (app.js), whatever day it is in its time zone.
+NEAR = timedelta(hours=12)
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -18,7 +20,7 @@ def clock(at: datetime | None) -> str:
     if at is None:
         return "–"
     there = at.astimezone(UTC)
-    return f"{there:%H:%M:%S}" if there.date() == datetime.now(UTC).date() else f"{there:%Y-%m-%d %H:%M}"
+    return f"{there:%H:%M:%S}" if abs(datetime.now(UTC) - there) < NEAR else f"{there:%Y-%m-%d %H:%M}"
 
 
 def iso(at: datetime) -> str:

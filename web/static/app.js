@@ -132,15 +132,15 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-/** Times in the reader's zone, short for today; the title keeps UTC. */
+/** Times in the reader's zone, without the day where they are near, as the server writes them too (words.py); the title keeps UTC. */
+const NEAR_MS = 12 * 3600 * 1000;
 function localTimes(root = document) {
-  const today = new Date().toDateString();
   for (const time of root.querySelectorAll("time[datetime]:not([data-local])")) {
     const at = new Date(time.dateTime);
     const clock = { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false };
     const pad = (number) => String(number).padStart(2, "0");
     const day = `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
-    time.textContent = at.toDateString() === today ? at.toLocaleTimeString([], clock) : `${day} ${pad(at.getHours())}:${pad(at.getMinutes())}`;
+    time.textContent = Math.abs(Date.now() - at) < NEAR_MS ? at.toLocaleTimeString([], clock) : `${day} ${pad(at.getHours())}:${pad(at.getMinutes())}`;
     time.dataset.local = "";
   }
 }

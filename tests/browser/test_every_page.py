@@ -75,7 +75,7 @@ def look(desk: Visit, phone: Visit, listed: Listed, path: str) -> Seen:
     """Go to a page on a desk, in both themes, and on a phone."""
     before = len(desk.complaints), len(phone.complaints), len(desk.elsewhere), len(phone.elsewhere)
     status, filled = _settled(desk, listed, path)
-    moved = _moved(desk, listed, path)
+    moved = desk.page.evaluate("window.moved()")
     scripts = frozenset[str](desk.page.evaluate(_SCRIPTS))
     faults = desk.faults()
     # In the dark only the colours are others.
@@ -83,7 +83,7 @@ def look(desk: Visit, phone: Visit, listed: Listed, path: str) -> Seen:
     faults += desk.faults("color-contrast")
     desk.page.emulate_media(color_scheme="light")
     filled &= _settled(phone, listed, path)[1]
-    moved += _moved(phone, listed, path)
+    moved += phone.page.evaluate("window.moved()")
     wide = phone.page.evaluate("document.documentElement.scrollWidth - innerWidth")
     faults += phone.faults()
     complaints = desk.complaints[before[0] :] + phone.complaints[before[1] :]
@@ -109,17 +109,6 @@ def _settled(visit: Visit, listed: Listed, path: str) -> tuple[int, bool]:
         visit.page.locator(listed.filled).first.wait_for()
     drawn(visit.page)
     return answer.status, visit.page.locator(listed.filled).first.is_visible()
-
-
-def _moved(visit: Visit, listed: Listed, path: str) -> list[Any]:
-    """What moved. A page that moves by itself does so each time; one that a busy host has drawn late does not."""
-    moved: list[Any] = visit.page.evaluate("window.moved()")
-    for _ in range(2):
-        if sum(value for value, _ in moved) < SHIFT_MAX:
-            break
-        _settled(visit, listed, path)
-        moved = visit.page.evaluate("window.moved()")
-    return moved
 
 
 def drawn(page: Page) -> None:

@@ -4,6 +4,7 @@ import importlib.metadata
 import os
 import platform
 import socket
+import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from orchestrator.bench.privileges import setns
@@ -18,6 +19,9 @@ from rackproof.model.traffic import Stream, Traffic
 
 #: Addresses, EtherType and FCS.
 _FRAMING_BYTES = 18
+#: So long the kernel may take to say that a link is up.
+LINK_S = 2.0
+_POLL_S = 0.05
 _TAG_BYTES, _TAGGED = 4, b"\x81\x00"
 
 
@@ -79,7 +83,9 @@ class PortServices(OneRun, OnePair):
         unknown = sorted(used - self._ports.keys())
         if unknown:
             return f"{', '.join(unknown)}: not among the ports that were taken ({', '.join(self._ports)})"
-        down = sorted(port for port in used if not self._ports[port].state().link_up)
+        end = time.monotonic() + LINK_S
+        while (down := sorted(port for port in used if not self._ports[port].state().link_up)) and time.monotonic() < end:
+            time.sleep(_POLL_S)
         return f"{', '.join(down)}: the link is down; is the cable in and the other end up?" if down else ""
 
     def lsp_open(self, signalling: Signalling) -> None:

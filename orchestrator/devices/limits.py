@@ -109,17 +109,20 @@ class MplsLimits(Limits):
     rsvp: bool = True
     ldp: bool = False
     static_labels: bool = True
+    push: bool = False
     routes: bool = True
     label: Range = Range(min=16, max=1_048_575)
 
     def objection(self, function: Mpls) -> str:
-        """RSVP, LDP, static labels, static routes, or a label out of range."""
+        """RSVP, LDP, static labels, labels on top of them, static routes, or a label out of range."""
         if not self.rsvp and any(interface.rsvp for interface in function.interfaces):
             return "it has no RSVP"
         if not self.ldp and any(interface.ldp for interface in function.interfaces):
             return "it has no LDP"
         if not self.static_labels and function.labels:
             return "it has no static labels"
+        if not self.push and (pushing := [entry for entry in function.labels if entry.push is not None]):
+            return f"it has no static labels that push another; label {pushing[0].in_label} pushes {pushing[0].push}"
         if not self.routes and function.routes:
             return "it has no static routes to label switched paths"
         whys = (self.label.objection("the incoming label", entry.in_label) for entry in function.labels)

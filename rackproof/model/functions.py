@@ -66,12 +66,16 @@ class MplsInterface:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StaticLabel:
-    """Frames with label in_label leave by port towards next_hop (IPv4), with out_label, or without a label where that is None."""
+    """Frames with label in_label leave by port towards next_hop (IPv4), with out_label, or without a label where that is None.
+
+    push: one more label that goes on top of out_label, as into a bypass tunnel (RFC 4090, 3.2).
+    """
 
     in_label: int
     port: str
     next_hop: str
     out_label: int | None = None
+    push: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

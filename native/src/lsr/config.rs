@@ -83,7 +83,7 @@ impl Config {
         }
         let mut labels = Vec::new();
         for label in &mpls.labels {
-            for value in [Some(label.in_label), label.out_label]
+            for value in [Some(label.in_label), label.out_label, label.push]
                 .into_iter()
                 .flatten()
             {
@@ -93,12 +93,18 @@ impl Config {
                     ));
                 }
             }
+            if label.push.is_some() && label.out_label.is_none() {
+                return Err(format!(
+                    "label {}: expected a label to swap to below the one that is pushed",
+                    label.in_label
+                ));
+            }
             let hop = Hop {
                 port: number(&label.port)?,
                 address: parse_address(&label.next_hop)?,
             };
-            let out = label.out_label;
-            labels.push((label.in_label, Entry { hop, out }));
+            let (out, push) = (label.out_label, label.push);
+            labels.push((label.in_label, Entry { hop, out, push }));
         }
         Ok(Self {
             router_id: parse_address(&mpls.router_id)?,

@@ -246,6 +246,7 @@ impl Device {
             source: self.ports[entry.hop.port].mac,
             destination: self.links.mac_of(entry.hop)?,
             out: entry.out,
+            push: entry.push,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 
 use super::plane::Port;
 use super::spec::Options;
-use super::table::{COUNTED, Table};
+use super::table::{COUNTED, Reason, Table};
 use crate::batch::is_full;
 use crate::clock::realtime_ns;
 use crate::egress::{Egress, LEAVING_FRAMES};
@@ -46,7 +46,7 @@ pub struct Native {
     frame_ns: i64,
     free_ns: i64,
     leaving: VecDeque<Leaving>,
-    scratch: Vec<u8>,
+    frame: Vec<u8>,
     /// Most frames that ever waited.
     pub high_water: usize,
     blocked_ns: Option<i64>,
@@ -67,7 +67,7 @@ impl Native {
             0
         };
         Ok(Self {
-            table: Table::default(),
+            table: Table::new(ingress.mtu() as usize),
             counted: [0; COUNTED.len()],
             ring_drops: 0,
             errors: 0,
@@ -80,7 +80,7 @@ impl Native {
             frame_ns,
             free_ns: i64::MIN,
             leaving: VecDeque::new(),
-            scratch: vec![0; frame_bytes],
+            frame: Vec::with_capacity(frame_bytes),
             high_water: 0,
             blocked_ns: None,
         })
@@ -121,39 +121,42 @@ impl Native {
             table,
             counted,
             ports,
-            scratch,
+            frame,
             ..
         } = self;
         let mut passed = None;
         let has_taken = ring.take(|view| {
-            let port = ports.iter().find(|port| port.ifindex == view.ifindex);
-            let Some(port) = port.filter(|_| view.data.len() <= scratch.len()) else {
+            let Some(port) = ports.iter().find(|port| port.ifindex == view.ifindex) else {
                 return;
             };
-            let frame = &mut scratch[..view.data.len()];
-            frame.copy_from_slice(view.data);
-            match table.forward(frame, port.mac) {
-                Ok((to, length)) => {
-                    passed = Some((ports[to].ifindex, length, view.time_ns));
-                }
+            frame.clear();
+            frame.extend_from_slice(view.data);
+            let forwarded = if frame.len() == view.length as usize {
+                table.forward(frame, port.mac)
+            } else {
+                // The ring has no room for all of it.
+                Err(Reason::TooLong)
+            };
+            match forwarded {
+                Ok(to) => passed = Some((ports[to].ifindex, view.time_ns)),
                 Err(reason) => counted[1 + reason as usize] += 1,
             }
         });
-        if let Some((ifindex, length, at_ns)) = passed {
+        if let Some((ifindex, at_ns)) = passed {
             let working = Some(at_ns).filter(|_| self.steal_ns > 0);
             match working.and_then(works_since) {
                 Some(since_ns) => {
                     let from_ns = at_ns.max(since_ns + SLICE_NS);
-                    self.pass(ifindex, length, from_ns, self.steal_ns + self.frame_ns);
+                    self.pass(ifindex, from_ns, self.steal_ns + self.frame_ns);
                 }
-                None => self.pass(ifindex, length, at_ns, self.frame_ns),
+                None => self.pass(ifindex, at_ns, self.frame_ns),
             }
         }
         has_taken
     }
 
     /// `from_ns`: when there is a processor for it.
-    fn pass(&mut self, ifindex: i32, length: usize, from_ns: i64, takes_ns: i64) {
+    fn pass(&mut self, ifindex: i32, from_ns: i64, takes_ns: i64) {
         let has_end = self.frame_ns == 0;
         if has_end && self.leaving.len() >= WAITING_MAX {
             self.overflows += 1;
@@ -164,7 +167,7 @@ impl Native {
         self.leaving.push_back(Leaving {
             due_ns: self.free_ns,
             ifindex,
-            frame: self.scratch[..length].into(),
+            frame: self.frame.as_slice().into(),
         });
         self.high_water = self.high_water.max(self.leaving.len());
     }

@@ -177,7 +177,12 @@ impl Router {
             label => Some(label),
         };
         let label = reservation.label;
-        self.program(label, Some(Entry { hop, out }));
+        let entry = Entry {
+            hop,
+            out,
+            push: None,
+        };
+        self.program(label, Some(entry));
     }
 
     pub(super) fn send_resv(&mut self, key: Key) {

@@ -26,6 +26,8 @@ pub struct StaticLabel {
     pub next_hop: String,
     /// Label that they leave with; None: without.
     pub out_label: Option<u32>,
+    /// One more label on top of it.
+    pub push: Option<u32>,
 }
 
 /// A label switching router.

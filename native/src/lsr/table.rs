@@ -13,12 +13,14 @@ pub const MPLS: u16 = 0x8847;
 const ETHERNET_BYTES: usize = 14;
 const STACK_ENTRY_BYTES: usize = 4;
 const IP_BYTES: usize = 20;
+const BOTTOM: u32 = 0x100;
 
-/// Where the frames of a label go; `out` None: without the label.
+/// Where the frames of a label go. `out` None: without the label. `push`: one more label on top of `out`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub hop: Hop,
     pub out: Option<u32>,
+    pub push: Option<u32>,
 }
 
 /// The same with hardware addresses.
@@ -29,6 +31,7 @@ pub struct Adjacency {
     pub source: Mac,
     pub destination: Mac,
     pub out: Option<u32>,
+    pub push: Option<u32>,
 }
 
 /// Why a frame is not forwarded; the order is that of the XDP program's counters.
@@ -39,28 +42,38 @@ pub enum Reason {
     NoLabel,
     Ttl,
     Payload,
+    TooLong,
 }
 
 /// Names of what the data plane counts: forwarded frames, then those that it drops, by reason, then those that carry no label.
-pub const COUNTED: [&str; 7] = [
+pub const COUNTED: [&str; 8] = [
     "forwarded",
     "drop.malformed",
     "drop.other_address",
     "drop.no_label",
     "drop.ttl",
     "drop.payload",
+    "drop.too_long",
     "drop.not_mpls",
 ];
 
 /// Labels and where their frames go.
-#[derive(Default)]
 pub struct Table {
     pub entries: HashMap<u32, Adjacency>,
+    longest: usize,
 }
 
 impl Table {
-    /// Changes a frame in place to what leaves; its port and its length. `station`: address of the port that it came in at.
-    pub fn forward(&self, frame: &mut [u8], station: Mac) -> Result<(usize, usize), Reason> {
+    /// A table without labels. `mtu`: that of the ports [bytes].
+    pub fn new(mtu: usize) -> Self {
+        Self {
+            entries: HashMap::new(),
+            longest: ETHERNET_BYTES + mtu,
+        }
+    }
+
+    /// Changes a frame to what leaves; its port. `station`: address of the port that it came in at.
+    pub fn forward(&self, frame: &mut Vec<u8>, station: Mac) -> Result<usize, Reason> {
         if frame.len() < ETHERNET_BYTES + STACK_ENTRY_BYTES {
             return Err(Reason::Malformed);
         }
@@ -74,21 +87,33 @@ impl Table {
             .checked_sub(1)
             .filter(|ttl| *ttl > 0)
             .ok_or(Reason::Ttl)?;
-        let length = match found.out {
+        match found.out {
             Some(label) => {
-                write_word(frame, ETHERNET_BYTES, label << 12 | kept | u32::from(ttl));
-                frame.len()
+                let kept = kept | u32::from(ttl);
+                write_word(frame, ETHERNET_BYTES, label << 12 | kept);
+                if let Some(label) = found.push {
+                    self.push(frame, label << 12 | (kept & !BOTTOM))?;
+                }
             }
-            None => pop(frame, kept & 0x100 != 0, ttl)?,
-        };
+            None => pop(frame, kept & BOTTOM != 0, ttl)?,
+        }
         frame[..6].copy_from_slice(&found.destination);
         frame[6..12].copy_from_slice(&found.source);
-        Ok((found.port, length))
+        Ok(found.port)
+    }
+
+    /// Puts one more label on top.
+    fn push(&self, frame: &mut Vec<u8>, word: u32) -> Result<(), Reason> {
+        if frame.len() + STACK_ENTRY_BYTES > self.longest {
+            return Err(Reason::TooLong);
+        }
+        frame.splice(ETHERNET_BYTES..ETHERNET_BYTES, word.to_be_bytes());
+        Ok(())
     }
 }
 
-/// Takes the label off: TTL goes to what is below it (RFC 3032, 2.4), EtherType comes from it; the new length.
-fn pop(frame: &mut [u8], is_bottom: bool, ttl: u8) -> Result<usize, Reason> {
+/// Takes the label off: TTL goes to what is below it (RFC 3032, 2.4), EtherType comes from it.
+fn pop(frame: &mut Vec<u8>, is_bottom: bool, ttl: u8) -> Result<(), Reason> {
     let at = ETHERNET_BYTES + STACK_ENTRY_BYTES;
     let ethertype = if is_bottom {
         match frame.get(at).map(|first| first >> 4) {
@@ -106,9 +131,9 @@ fn pop(frame: &mut [u8], is_bottom: bool, ttl: u8) -> Result<usize, Reason> {
         *frame.get_mut(at + 3).ok_or(Reason::Malformed)? = ttl;
         MPLS
     };
-    frame.copy_within(at.., ETHERNET_BYTES);
+    frame.drain(ETHERNET_BYTES..at);
     frame[12..14].copy_from_slice(&ethertype.to_be_bytes());
-    Ok(frame.len() - STACK_ENTRY_BYTES)
+    Ok(())
 }
 
 /// TTL of an IPv4 header, and its checksum by what changes (RFC 1624, equation 3).
@@ -141,15 +166,20 @@ mod tests {
     const NEXT: Mac = [2, 0, 0, 0, 0, 2];
 
     fn table(out: Option<u32>) -> Table {
+        pushing(out, None)
+    }
+
+    fn pushing(out: Option<u32>, push: Option<u32>) -> Table {
         let adjacency = Adjacency {
             port: 1,
             source: [2, 0, 0, 0, 0, 9],
             destination: NEXT,
             out,
+            push,
         };
-        Table {
-            entries: HashMap::from([(17, adjacency)]),
-        }
+        let mut table = Table::new(13);
+        table.entries.insert(17, adjacency);
+        table
     }
 
     fn frame(stack: &[u32], payload: &[u8]) -> Vec<u8> {
@@ -178,24 +208,43 @@ mod tests {
     #[test]
     fn swap_keeps_class_and_bottom_and_counts_ttl_down() {
         let mut swapped = frame(&[17 << 12 | 5 << 9 | 0x100 | 64], &[1, 2, 3]);
-        assert_eq!(table(Some(99)).forward(&mut swapped, HERE), Ok((1, 21)));
+        assert_eq!(table(Some(99)).forward(&mut swapped, HERE), Ok(1));
         assert_eq!(swapped[..6], NEXT);
         assert_eq!(read_word(&swapped, 14), 99 << 12 | 5 << 9 | 0x100 | 63);
         assert_eq!(swapped[18..], [1, 2, 3]);
     }
 
     #[test]
+    fn push_goes_on_top_with_class_and_ttl_as_far_as_the_mtu_lets_it() {
+        let table = pushing(Some(99), Some(300));
+        for (bottom, below) in [(0x100, vec![]), (0, vec![88 << 12 | 0x109])] {
+            let labelled = |above: &[u32]| frame(&[above, &below[..]].concat(), &[7]);
+            let mut pushed = labelled(&[17 << 12 | 5 << 9 | bottom | 64]);
+            assert_eq!(table.forward(&mut pushed, HERE), Ok(1));
+            let kept = 5 << 9 | 63;
+            let expected = labelled(&[300 << 12 | kept, 99 << 12 | bottom | kept]);
+            assert_eq!(pushed[..6], NEXT);
+            assert_eq!(pushed[12..], expected[12..]);
+        }
+        let long = |bytes| {
+            let mut frame = frame(&[17 << 12 | 0x140], &vec![0; bytes]);
+            table.forward(&mut frame, HERE)
+        };
+        assert_eq!((long(5), long(6)), (Ok(1), Err(Reason::TooLong)));
+    }
+
+    #[test]
     fn pop_gives_ttl_and_ethertype_to_what_is_below() {
         let mut popped = frame(&[17 << 12 | 0x100 | 64], &packet(200));
-        let (_, length) = table(None).forward(&mut popped, HERE).unwrap();
+        table(None).forward(&mut popped, HERE).unwrap();
         assert_eq!(popped[12..14], [8, 0]);
-        let (header, payload) = Ipv4Header::decode(&popped[14..length]).unwrap();
+        let (header, payload) = Ipv4Header::decode(&popped[14..]).unwrap();
         assert_eq!((header.ttl, payload), (63, &[1, 2, 3, 4][..]));
         let mut stacked = frame(&[17 << 12 | 9, 88 << 12 | 0x100 | 200], &[1, 2, 3]);
-        let (_, length) = table(None).forward(&mut stacked, HERE).unwrap();
+        table(None).forward(&mut stacked, HERE).unwrap();
         assert_eq!(stacked[12..14], MPLS.to_be_bytes());
         assert_eq!(
-            stacked[14..length],
+            stacked[14..],
             [
                 &(88_u32 << 12 | 0x100 | 8).to_be_bytes()[..],
                 &[1, 2, 3][..]

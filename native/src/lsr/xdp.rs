@@ -8,7 +8,8 @@ use crate::arp::Mac;
 use crate::error::SetupError;
 use crate::xdp::Loaded;
 
-const POP: u32 = u32::MAX;
+/// No label.
+const NONE: u32 = u32::MAX;
 const PROGRAM: &str = "lsr";
 const LABELS: &str = "labels";
 
@@ -40,11 +41,12 @@ impl XdpPlane {
             None => self.loaded.delete(LABELS, &[key.to_vec()]),
             Some(entry) => {
                 let ifindex = self.ports[entry.port].ifindex;
-                let mut value = [0; 20];
-                value[..4].copy_from_slice(&entry.out.unwrap_or(POP).to_ne_bytes());
-                value[4..8].copy_from_slice(&ifindex.to_ne_bytes());
-                value[8..14].copy_from_slice(&entry.destination);
-                value[14..].copy_from_slice(&entry.source);
+                let mut value = [0; 24];
+                value[..4].copy_from_slice(&entry.out.unwrap_or(NONE).to_ne_bytes());
+                value[4..8].copy_from_slice(&entry.push.unwrap_or(NONE).to_ne_bytes());
+                value[8..12].copy_from_slice(&ifindex.to_ne_bytes());
+                value[12..18].copy_from_slice(&entry.destination);
+                value[18..].copy_from_slice(&entry.source);
                 self.loaded.put(LABELS, &key, &value)
             }
         }
@@ -84,14 +86,16 @@ impl XdpPlane {
 
     fn read(&self, value: &[u8]) -> Option<Adjacency> {
         let out = u32::from_ne_bytes(value.get(..4)?.try_into().ok()?);
-        let ifindex = i32::from_ne_bytes(value.get(4..8)?.try_into().ok()?);
-        let destination: Mac = value.get(8..14)?.try_into().ok()?;
-        let source: Mac = value.get(14..20)?.try_into().ok()?;
+        let push = u32::from_ne_bytes(value.get(4..8)?.try_into().ok()?);
+        let ifindex = i32::from_ne_bytes(value.get(8..12)?.try_into().ok()?);
+        let destination: Mac = value.get(12..18)?.try_into().ok()?;
+        let source: Mac = value.get(18..24)?.try_into().ok()?;
         Some(Adjacency {
             port: self.ports.iter().position(|port| port.ifindex == ifindex)?,
             source,
             destination,
-            out: (out != POP).then_some(out),
+            out: (out != NONE).then_some(out),
+            push: (push != NONE).then_some(push),
         })
     }
 }

@@ -31,6 +31,8 @@ def objection(function: DeviceFunction) -> str:
         return f"{MODEL} cannot do {type(function).__name__}"
     if any(interface.rsvp or interface.ldp for interface in function.interfaces):
         return f"{MODEL} has neither RSVP nor LDP; its label switched paths are made by configuration"
+    if any(label.push is not None for label in function.labels):
+        return f"{MODEL} swaps and pops labels; it pushes none"
     return ""
 
 

@@ -25,7 +25,7 @@ LINK_RATE_BPS_MAX = 1e9
 
 _OBJECT = Path(lsr.__file__).with_name("lsr.bpf.o")
 _LABELS = range(16, 1 << 20)
-#: Labels that frames may leave with: explicit null for IPv4 and IPv6 beside those that are not reserved (RFC 3032, 2.1).
+#: Labels that frames may leave with: explicit null for IPv4 and IPv6 beside those that are not reserved (RFC 3032, 2.1; RFC 4182).
 _EXPLICIT_NULL = (0, 2)
 
 
@@ -83,7 +83,8 @@ class Model:
         lines += [f"route {prefix} via {next_hop}" for prefix, next_hop in sorted(function.routes.items())]
         for label in sorted(function.labels, key=lambda label: label.in_label):
             out = "pop" if label.out_label is None else f"swap {label.out_label}"
-            lines.append(f"label {label.in_label} {out} via {label.next_hop} {label.port}")
+            push = "" if label.push is None else f" push {label.push}"
+            lines.append(f"label {label.in_label} {out}{push} via {label.next_hop} {label.port}")
         return "\n".join(lines)
 
     def apply(self, function: DeviceFunction) -> None:
@@ -165,8 +166,10 @@ def _nonsense(function: Mpls) -> str:
         return f"{MODEL}: expected next hops on the networks of its interfaces, found {far[0]}"
     if len({label.in_label for label in function.labels}) < len(function.labels):
         return f"{MODEL}: expected each label once"
+    if bare := [label for label in function.labels if label.push is not None and label.out_label is None]:
+        return f"{MODEL}: expected an out_label below the label {bare[0].push} that label {bare[0].in_label} pushes"
     taken = [label.in_label for label in function.labels]
-    given = [label.out_label for label in function.labels if label.out_label not in (None, *_EXPLICIT_NULL)]
+    given = [out for label in function.labels for out in (label.out_label, label.push) if out not in (None, *_EXPLICIT_NULL)]
     if wrong := [label for label in (*taken, *given) if label not in _LABELS]:
         return f"{MODEL}: expected labels from {_LABELS.start} to {_LABELS.stop - 1}, found {wrong[0]}"
     return ""

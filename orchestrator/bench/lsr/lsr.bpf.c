@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
  *
- * The label table of a label switching router in XDP (RFC 3032): swap and pop. ARP and RSVP go on to sockets; whatever else matches nothing is
- * dropped. native/src/lsr/table.rs does the same in user space, native/src/lsr/xdp.rs writes the maps.
+ * The label table of a label switching router in XDP (RFC 3032): swap, swap and push, pop. ARP and RSVP go on to sockets; whatever else matches
+ * nothing is dropped. native/src/lsr/table.rs does the same in user space, native/src/lsr/xdp.rs writes the maps.
  *
  * Build: make -C orchestrator/bench/lsr
  */
@@ -17,7 +17,8 @@
 #define IPV6 0x86dd
 #define MPLS 0x8847
 #define RSVP 46
-#define POP 0xffffffff
+#define BOTTOM 0x100
+#define NONE 0xffffffff
 #define LABELS 131072
 #define PORTS 64
 
@@ -25,7 +26,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* Network order is in frames only. */
 struct entry {
-	__u32 out;	/* label, or POP */
+	__u32 out;	/* label; NONE: the label is popped */
+	__u32 push;	/* label on top of it, or NONE */
 	__u32 ifindex;
 	__u8 destination[6];
 	__u8 source[6];
@@ -44,6 +46,7 @@ enum {
 	DROP_NO_LABEL,
 	DROP_TTL,
 	DROP_PAYLOAD,
+	DROP_TOO_LONG,
 	DROP_NOT_MPLS,
 	COUNTERS,
 };
@@ -164,6 +167,29 @@ static __always_inline int pop(struct xdp_md *ctx, const struct entry *entry, in
 	return bpf_redirect(entry->ifindex, 0);
 }
 
+/* One more label on top of the one that was swapped, with its class and TTL (RFC 3032, 2.4). */
+static __always_inline int push(struct xdp_md *ctx, const struct entry *entry, __u32 swapped)
+{
+	struct ethernet *header;
+	__be32 *stack;
+	__u32 mtu = 0;
+
+	if (bpf_check_mtu(ctx, entry->ifindex, &mtu, sizeof(*stack), 0))
+		return drop(DROP_TOO_LONG);
+	if (bpf_xdp_adjust_head(ctx, -(int)sizeof(*stack)))
+		return drop(DROP_MALFORMED);
+	header = (void *)(long)ctx->data;
+	stack = (void *)(header + 1);
+	if ((void *)(stack + 2) > (void *)(long)ctx->data_end)
+		return drop(DROP_MALFORMED);
+	address(header, entry);
+	header->type = bpf_htons(MPLS);
+	stack[0] = bpf_htonl(entry->push << 12 | (swapped & 0xfff & ~BOTTOM));
+	stack[1] = bpf_htonl(swapped);
+	count(FORWARDED);
+	return bpf_redirect(entry->ifindex, 0);
+}
+
 SEC("xdp")
 int lsr(struct xdp_md *ctx)
 {
@@ -199,9 +225,12 @@ int lsr(struct xdp_md *ctx)
 	if (ttl <= 1)
 		return drop(DROP_TTL);
 	ttl--;
-	if (entry->out == POP)
-		return pop(ctx, entry, word >> 8 & 1, ttl);
-	*stack = bpf_htonl(entry->out << 12 | (word & 0xf00) | ttl);
+	if (entry->out == NONE)
+		return pop(ctx, entry, (word & BOTTOM) != 0, ttl);
+	word = entry->out << 12 | (word & 0xf00) | ttl;
+	if (entry->push != NONE)
+		return push(ctx, entry, word);
+	*stack = bpf_htonl(word);
 	address(header, entry);
 	count(FORWARDED);
 	return bpf_redirect(entry->ifindex, 0);

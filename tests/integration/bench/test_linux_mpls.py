@@ -137,4 +137,6 @@ def test_what_it_cannot_do_is_said_before_anything_is_built() -> None:
     assert linux_mpls.objection(ROUTER) == ""
     signalled = replace(ROUTER, interfaces=(replace(WEST, rsvp=True),))
     assert linux_mpls.objection(signalled) == "linux-mpls has neither RSVP nor LDP; its label switched paths are made by configuration"
+    pushing = replace(ROUTER, labels=(replace(SWAP, push=300), POP))
+    assert linux_mpls.objection(pushing) == "linux-mpls swaps and pops labels; it pushes none"
     assert linux_mpls.objection(DeviceFunction()) == "linux-mpls cannot do DeviceFunction"

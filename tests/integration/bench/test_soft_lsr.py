@@ -2,27 +2,41 @@
 
 import struct
 import time
+from dataclasses import replace
 
 import pytest
 
+from orchestrator.bench import links
 from orchestrator.bench.devices import soft_lsr
 from orchestrator.bench.lsr.options import checked
 from rackproof.errors import DeviceError
 from rackproof.model.functions import Mpls, MplsInterface, StaticLabel
-from testplans.mpls_flap.addresses import EGRESS, INGRESS
+from testplans.mpls_flap import addresses
+from testplans.mpls_flap.addresses import EAST, EGRESS, INGRESS
 from tests.integration.bench.lsr import messages
 from tests.integration.bench.lsr.lab import PAYLOAD, Row
 
 pytestmark = pytest.mark.netns
 
 EGRESS_LABEL = 3333
+IPV4_BYTES, LABEL_BYTES = 20, 4
 
 
-def entry(frame: bytes) -> tuple[int, int, int, int]:
-    """Label, class, bottom of stack and TTL of what came out labelled."""
-    ethertype, word = struct.unpack_from("!HI", frame)
+def entry(frame: bytes, depth: int = 0) -> tuple[int, int, int, int]:
+    """Label, class, bottom of stack and TTL of what came out labelled; depth: how many labels are above."""
+    (ethertype,), (word,) = struct.unpack_from("!H", frame), struct.unpack_from("!I", frame, 2 + 4 * depth)
     assert ethertype == 0x8847
     return word >> 12, word >> 9 & 7, word >> 8 & 1, word & 0xFF
+
+
+def tell(device: soft_lsr.Model, function: Mpls) -> None:
+    """Apply it; its labels forward as soon as the neighbours have said their addresses."""
+    device.apply(function)
+    end = time.monotonic() + 2.0
+    while device.counters()["labels.forwarding"] < len(function.labels):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    device.check(function)
 
 
 def until(row: Row, label: int) -> bytes:
@@ -87,6 +101,31 @@ def test_static_labels_change_while_others_stay() -> None:
         device.restore()
         assert not row.forwards(signalled)
         assert device.counters() == {}
+
+
+@pytest.mark.parametrize("forwarding", ["auto", "native"])
+def test_a_static_label_pushes_another_on_top(forwarding: str) -> None:
+    with Row(2, forwarding=forwarding) as row:
+        first, last = row.devices
+        between = addresses.ports(1, 2, ring=False)[EAST][1]
+        swap = StaticLabel(in_label=100, port=EAST, next_hop=between, out_label=200)
+        into = StaticLabel(in_label=101, port=EAST, next_hop=between, out_label=201, push=300)
+        push = StaticLabel(in_label=200, port=EAST, next_hop=EGRESS.address, out_label=400, push=500)
+        pop = StaticLabel(in_label=300, port=EAST, next_hop=EGRESS.address)
+        tell(first, row.function(1, swap, into))
+        tell(last, row.function(2, push, pop))
+        assert "label 200 swap 400 push 500 via" in last.configuration()
+        frame = row.labelled(100, pcp=3)
+        assert [entry(frame, depth) for depth in (0, 1)] == [(500, 3, 0, 62), (400, 3, 1, 62)]
+        assert frame.endswith(PAYLOAD)
+        assert entry(row.labelled(101)) == (201, 5, 1, 62)
+        room = b"." * (links.MTU - IPV4_BYTES - 2 * LABEL_BYTES)
+        assert row.labelled(100, payload=room).endswith(room)
+        assert not row.forwards(100, payload=room + b".")
+        assert last.counters()["drop.too_long"] == 1
+        assert last.counters()["forwarded"] == 3
+        tell(last, row.function(2, replace(push, push=None), pop))
+        assert entry(row.labelled(100)) == (400, 5, 1, 62)
 
 
 def test_a_path_without_a_way_is_refused() -> None:
@@ -162,6 +201,14 @@ def test_what_makes_no_sense_is_refused() -> None:
     assert "labels from 16" in soft_lsr.objection(
         Mpls(router_id="10.0.0.1", interfaces=(port,), labels=(StaticLabel(in_label=3, port="east", next_hop="10.83.1.2"),))
     )
+    pushing = StaticLabel(in_label=100, port="east", next_hop="10.83.1.2", push=300)
+    for label, why in (
+        (pushing, "expected an out_label below the label 300 that label 100 pushes"),
+        (replace(pushing, out_label=200, push=3), "labels from 16"),
+        (replace(pushing, out_label=200), ""),
+    ):
+        said = soft_lsr.objection(Mpls(router_id="10.0.0.1", interfaces=(port,), labels=(label,)))
+        assert why in said if why else not said
     assert "no LDP" in soft_lsr.objection(
         Mpls(router_id="10.0.0.1", interfaces=(MplsInterface(port="east", address="10.83.1.1/30", ldp=True),))
     )

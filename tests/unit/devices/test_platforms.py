@@ -92,6 +92,10 @@ def test_every_platform_of_the_house_is_whole() -> None:
             replace(LABELS, labels=(StaticLabel(in_label=99, port="1", next_hop="10.0.1.2"),)),
             "the incoming label 99 is below 100, the least it takes",
         ),
+        (
+            replace(LABELS, labels=(StaticLabel(in_label=100, port="1", next_hop="10.0.1.2", out_label=200, push=300),)),
+            "it has no static labels that push another; label 100 pushes 300",
+        ),
         (OpenFlowPipeline(ports=("1",), flows=(FLOW,)), ""),
         (OpenFlowPipeline(ports=("1",), flows=(replace(FLOW, table=2),)), "it has 2 tables, counted from 0; table 2 is asked for"),
         (OpenFlowPipeline(ports=("1",), flows=(FLOW, FLOW)), "it takes 1 flows; 2 are asked for"),

@@ -41,6 +41,7 @@ pub fn mpls() -> Mpls {
             port: "east".to_owned(),
             next_hop: AFTER.to_string(),
             out_label: Some(55),
+            push: None,
         }],
         routes: [(format!("{EGRESS}/32"), AFTER.to_string())].into(),
     }

@@ -3,6 +3,7 @@
 use rackproof_rsvp::{ExplicitHop, LabelRequest, MessageType, Object, Style, Subobject, Unknown};
 
 use super::fixture::*;
+use crate::lsr::config::Config;
 use crate::lsr::router::Router;
 use crate::lsr::spec::Options;
 
@@ -138,4 +139,13 @@ fn what_cannot_be_read_is_counted_and_nothing_else() {
     router.receive(0, 0, &wrong);
     assert_eq!(did(&mut router, 0), []);
     assert_eq!(counter(&router, "rsvp.drop.malformed"), 3);
+}
+
+#[test]
+fn a_label_to_push_without_one_below_it() {
+    let mut mpls = mpls();
+    mpls.labels[0].out_label = None;
+    mpls.labels[0].push = Some(77);
+    let error = Config::new(&mpls, &["west".to_owned(), "east".to_owned()]).unwrap_err();
+    assert!(error.starts_with("label 100016: expected a label to swap to"));
 }

@@ -13,6 +13,14 @@ const DOWN: Hop = Hop {
     port: 1,
     address: AFTER,
 };
+
+fn towards_egress(out: Option<u32>) -> Entry {
+    Entry {
+        hop: DOWN,
+        out,
+        push: None,
+    }
+}
 const UP: Hop = Hop {
     port: 0,
     address: BEFORE,
@@ -96,7 +104,7 @@ fn forwarding_is_programmed_before_resv_leaves() {
         // The first label of all is taken by a static one.
         assert_eq!(*label, 100_017);
         let out = Some(1234);
-        assert_eq!(*entry, Some(Entry { hop: DOWN, out }));
+        assert_eq!(*entry, Some(towards_egress(out)));
         assert_eq!((*hop, ip.source, ip.destination), (UP, WEST, BEFORE));
         assert!(!ip.router_alert && ip.ttl == message.header.ttl);
         assert_eq!(message.missing().next(), None);
@@ -120,7 +128,7 @@ fn implicit_null_is_popped_and_explicit_null_is_a_label() {
             resv(1, asked, Style::FIXED_FILTER),
         );
         let all = did(&mut router, 0);
-        let entry = Some(Entry { hop: DOWN, out });
+        let entry = Some(towards_egress(out));
         assert!(all.contains(&Did::Programmed(100_017, entry)));
     }
 }
@@ -222,11 +230,17 @@ fn of_static_labels_only_those_that_differ_are_changed() {
         port: "east".to_owned(),
         next_hop: AFTER.to_string(),
         out_label: None,
+        push: None,
     });
     router.configure(config_of(&mpls));
+    let entry = towards_egress(None);
+    assert_eq!(did(&mut router, 0), [Did::Programmed(40, Some(entry))]);
+    mpls.labels[1].out_label = Some(41);
+    mpls.labels[1].push = Some(42);
+    router.configure(config_of(&mpls));
     let entry = Entry {
-        hop: DOWN,
-        out: None,
+        push: Some(42),
+        ..towards_egress(Some(41))
     };
     assert_eq!(did(&mut router, 0), [Did::Programmed(40, Some(entry))]);
     mpls.labels.remove(0);

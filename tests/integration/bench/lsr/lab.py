@@ -85,17 +85,17 @@ class Row:
         self.resv(lsp, label)
         return self.message("in").label
 
-    def labelled(self, label: int, *, ttl: int = 64, pcp: int = 5, wait_s: float = WAIT_S) -> bytes:
+    def labelled(self, label: int, *, ttl: int = 64, pcp: int = 5, payload: bytes = PAYLOAD, wait_s: float = WAIT_S) -> bytes:
         """What came out at the egress of a labelled packet, from its EtherType on; nothing where none came."""
         entry = struct.pack("!I", label << 12 | pcp << 9 | 0x100 | ttl)
-        inner = messages.ip(_ENDS["ingress"], _ENDS["egress"], PAYLOAD, protocol=_UDP)
+        inner = messages.ip(_ENDS["ingress"], _ENDS["egress"], payload, protocol=_UDP)
         self._sockets["in"].send(self._head("in", _MPLS) + entry + inner)
         found = self._receive("out", {_MPLS, _UDP}, wait_s)
         return found[12:] if found is not None else b""
 
-    def forwards(self, label: int, **how: int) -> bool:
+    def forwards(self, label: int, *, ttl: int = 64, payload: bytes = PAYLOAD) -> bool:
         """Whether a labelled packet comes out, within a moment."""
-        return bool(self.labelled(label, wait_s=QUIET_S, **how))
+        return bool(self.labelled(label, ttl=ttl, payload=payload, wait_s=QUIET_S))
 
     def message(self, port: str) -> Message:
         """The next RSVP message at an end."""

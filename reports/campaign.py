@@ -71,6 +71,17 @@ def trial_opening(record: TrialRecord, facts: Iterable[tuple[str, str]]) -> list
     return blocks
 
 
+def trial_facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
+    """What is said of every trial, by name: verdict, when it began, how long it took, seed, repetition."""
+    result = record.result
+    yield "verdict", result.verdict.value if result else "not run"
+    yield "began", moment(record.started)
+    if record.started and record.ended:
+        yield "took", duration((record.ended - record.started).total_seconds())
+    yield "seed", str(record.trial.seed)
+    yield "repetition", str(record.trial.repetition)
+
+
 def verdict_of(record: TrialRecord) -> Verdict | None:
     """The verdict of a trial; None where it has not run."""
     return record.result.verdict if record.result else None

@@ -10,12 +10,11 @@ from rackproof.model.measurement import Curve, Measurement
 from rackproof.model.trial import TrialResult
 from rackproof.model.verdict import Verdict
 from rackproof.stats.pooling import pool
+from testplans.results import Name, by_name
 
 K = TypeVar("K")
 P = ParamSpec("P")
 T = TypeVar("T")
-
-_Name = tuple[str, frozenset[tuple[str, str]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,17 +75,13 @@ class Point(Generic[K]):
         return tuple(found.values())
 
     @cached_property
-    def _pooled(self) -> dict[_Name, Measurement | None]:
+    def _pooled(self) -> dict[Name, Measurement | None]:
         """What was asked for before."""
         return {}
 
     @cached_property
-    def _measurements(self) -> tuple[Mapping[_Name, Measurement], ...]:
-        return tuple(
-            {(each.name, frozenset(each.subject.items())): each for each in record.result.measurements}
-            for record in self.valid
-            if record.result
-        )
+    def _measurements(self) -> tuple[Mapping[Name, Measurement], ...]:
+        return tuple(by_name(record.result) for record in self.valid if record.result)
 
 
 class Once:

@@ -1,19 +1,20 @@
 """All trials in a table, and some of them under the microscope: messages, LSPs, lost frames and delay on one time axis."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rackproof.model.campaign import TrialRecord
 from rackproof.model.measurement import Measurement
 from rackproof.model.trial import TrialResult
 from rackproof.model.verdict import Verdict
-from reports.campaign import trial_anchor, trial_opening
+from reports.campaign import trial_anchor, trial_facts, trial_opening
 from reports.document import Block, Cell, Column, Figure, KeyValues, Paragraph, Section, Table
-from reports.text import ABSENT, count, duration, measured, moment, number
+from reports.text import ABSENT, count, measured, number
 from testplans.mpls_flap import figures_flap, figures_separation
 from testplans.mpls_flap.choice import chosen
 from testplans.mpls_flap.view import View
 from testplans.mpls_flap.words import flaps_of, network_words, roomy, whole
+from testplans.results import Get, getter
 
 #: Flaps side by side in one figure.
 _FLAPS = 2
@@ -51,8 +52,6 @@ FLAP_ROWS = (
     ("outage.p50", "Outage, median", "ms"),
     ("outage.max", "Outage, longest", "ms"),
 )
-
-Get = Callable[..., Measurement | None]
 
 
 def section(seen: View) -> Section:
@@ -109,7 +108,7 @@ def _row(record: TrialRecord, linked: bool) -> tuple[Cell, ...]:
         return (*begin, Cell(text="not run", muted=True))
     if result.verdict is not Verdict.PASS:
         return (*begin, Cell(text=result.reason, verdict=result.verdict))
-    get = _getter(result)
+    get = getter(result)
     return (
         *begin,
         whole(get("flap.k", flap="1")),
@@ -139,18 +138,13 @@ def _trial(seen: View, record: TrialRecord, why: str) -> Section:
 
 
 def _facts(record: TrialRecord, why: str) -> Iterator[tuple[str, str]]:
-    trial, result = record.trial, record.result
+    result = record.result
     if why:
         yield "chosen as", why
-    yield "verdict", result.verdict.value if result else "not run"
-    yield "began", moment(record.started)
-    if record.started and record.ended:
-        yield "took", duration((record.ended - record.started).total_seconds())
-    yield "seed", str(trial.seed)
-    yield "repetition", str(trial.repetition)
+    yield from trial_facts(record)
     if result is None:
         return
-    get = _getter(result)
+    get = getter(result)
     for name, title in (("established", "up before the flaps"), ("failed", "not up at the end"), ("phantoms", "phantoms")):
         if found := get(name):
             yield title, count(found.value)
@@ -182,7 +176,7 @@ def _results(seen: View, label: str, result: TrialResult) -> Iterator[Block]:
             height_in=2.7,
             sketched=True,
         )
-    get = _getter(result)
+    get = getter(result)
     yield from _table(
         label,
         "phase",
@@ -239,12 +233,3 @@ def _table(label: str, of: str, caption: str, across: Any, rows: Any, get: Get) 
 def _n(found: Sequence[Measurement | None]) -> str:
     """How many samples the numbers of a row rest on: once where that is the same for all."""
     return ", ".join(dict.fromkeys(count(each.n) for each in found if each))
-
-
-def _getter(result: TrialResult) -> Get:
-    found = {(each.name, frozenset(each.subject.items())): each for each in result.measurements}
-
-    def get(name: str, **subject: str) -> Measurement | None:
-        return found.get((name, frozenset(subject.items())))
-
-    return get

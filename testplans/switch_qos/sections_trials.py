@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from rackproof.model.campaign import TrialRecord
 from rackproof.model.measurement import Measurement
-from reports.campaign import trial_anchor, trial_opening
+from reports.campaign import trial_anchor, trial_facts, trial_opening
 from reports.document import Cell, Column, Paragraph, Section, Table
-from reports.text import ABSENT, count, duration, measured, moment, number
+from reports.text import ABSENT, count, measured, number
 from testplans.switch_qos import of_plan
 from testplans.switch_qos.sections_view import View, interval_note
 
@@ -65,11 +65,8 @@ def _trial(seen: View, record: TrialRecord) -> Section:
 
 
 def _facts(record: TrialRecord) -> list[tuple[str, str]]:
-    trial, result = record.trial, record.result
-    pairs = [("verdict", result.verdict.value if result else "not run"), ("began", moment(record.started))]
-    if record.started and record.ended:
-        pairs.append(("took", duration((record.ended - record.started).total_seconds())))
-    pairs += [("seed", str(trial.seed)), ("repetition", str(trial.repetition))]
+    result = record.result
+    pairs = list(trial_facts(record))
     if result:
         pairs += [(name.replace("_", " "), number(value, 4)) for name, value in result.health.items()]
         pairs += [(name, count(value)) for name, value in result.counters.items()]

@@ -1,14 +1,15 @@
 """One section for each trial: its histogram with every fit, what it says of the delay, hop by hop, and how the trial went."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from rackproof.model.campaign import TrialRecord
 from rackproof.model.measurement import Curve, Measurement
 from rackproof.model.trial import TrialResult
-from reports.campaign import trial_anchor, trial_opening
+from reports.campaign import trial_anchor, trial_facts, trial_opening
 from reports.document import Block, Cell, Column, Figure, KeyValues, Paragraph, Section, Table
-from reports.text import ABSENT, count, duration, measured, moment, number, plural
+from reports.text import ABSENT, count, measured, number, plural
+from testplans.results import Get, getter
 from testplans.xpfe_delay import figures_delay
 from testplans.xpfe_delay.figures import distribution_words
 from testplans.xpfe_delay.sections_words import interval_words
@@ -25,8 +26,6 @@ HOP_COLUMNS = (
 )
 _FATES = ("hop.lost", "hop.duplicates", "hop.reordered")
 _GOODNESS = (("fit.ks", "KS", "fit.ks_p"), ("fit.ad", "AD", "fit.ad_p"))
-
-Get = Callable[..., Measurement | None]
 
 
 def section(seen: View) -> Section:
@@ -53,7 +52,7 @@ def _trial(record: TrialRecord, *, first: bool) -> Section:
 
 
 def _results(label: str, result: TrialResult) -> Iterator[Block]:
-    get = _getter(result)
+    get = getter(result)
     if drawn := trial_data(result):
         yield Figure(
             caption=f"{label}: histogram with the fitted curves, and the share of the frames that has arrived after each hop.",
@@ -110,26 +109,12 @@ def fit_names(measurements: tuple[Measurement, ...]) -> list[str]:
     return sorted(errors, key=lambda name: errors[name])
 
 
-def _getter(result: TrialResult) -> Get:
-    found = {(each.name, frozenset(each.subject.items())): each for each in result.measurements}
-
-    def get(name: str, **subject: str) -> Measurement | None:
-        return found.get((name, frozenset(subject.items())))
-
-    return get
-
-
 def _facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
-    trial, result = record.trial, record.result
-    yield "verdict", result.verdict.value if result else "not run"
-    yield "began", moment(record.started)
-    if record.started and record.ended:
-        yield "took", duration((record.ended - record.started).total_seconds())
-    yield "seed", str(trial.seed)
-    yield "repetition", str(trial.repetition)
+    result = record.result
+    yield from trial_facts(record)
     if result is None:
         return
-    get = _getter(result)
+    get = getter(result)
     for name, title, unit in (("offered", "offered", "Mbit/s"), ("throughput", "throughput", "Mbit/s")):
         if found := get(name):
             yield title, f"{measured(found)} {unit}"

@@ -58,6 +58,11 @@ class Courier:
             self._thread.start()
         return max(wait_s, 1.0)
 
+    def join(self, timeout_s: float) -> None:
+        """Wait until nothing is being sent."""
+        if (thread := self._thread) is not None:
+            thread.join(timeout_s)
+
     def deliver(self) -> int:
         """Send everything that is due now; how many attempts that took. Raises StoreError."""
         count = 0

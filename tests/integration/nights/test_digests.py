@@ -354,6 +354,7 @@ def test_the_duty_sends_in_a_thread_and_never_waits_for_it(settings: Settings, s
         while store.deliveries.of(run)[0].state is not DeliveryState.SENT:
             assert time.monotonic() < deadline
             time.sleep(0.01)
+        duty.courier.join(30)
         assert duty.run() == 30.0
     assert len(hook.received) == 1
 

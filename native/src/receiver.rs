@@ -20,7 +20,7 @@ const RETIRE_MS: u32 = 10;
 /// Enough for the deepest header and the signature; longer frames are not copied whole.
 const KEPT_BYTES: u32 = 128;
 /// How long stop() waits for the kernel to hand over the last blocks.
-const DRAIN_LIMIT: Duration = Duration::from_millis(500);
+const DRAIN_LIMIT: Duration = Duration::from_secs(5);
 /// Longest sleep. Blocks and the request to stop end it earlier.
 const POLL_MS: libc::c_int = 1000;
 /// A frame that passed the filter before it refused everything is in the ring by then.
@@ -136,7 +136,7 @@ impl Receiver {
     pub fn stop(&self) -> bool {
         self.worker.request_stop();
         self.wake.signal();
-        self.worker.wait(DRAIN_LIMIT + Duration::from_secs(5))
+        self.worker.wait(DRAIN_LIMIT + Duration::from_secs(15))
     }
 
     /// Records so far; while running, those of the blocks handed over.
@@ -179,9 +179,11 @@ impl Recording {
         }
         std::thread::sleep(IN_FLIGHT);
         let deadline = Instant::now() + DRAIN_LIMIT;
-        while Instant::now() < deadline {
+        loop {
+            // Looked at before reading: a thread that stood still reads what has come meanwhile.
+            let over = Instant::now() >= deadline;
             let read = self.read_all(ports);
-            if !read && ports.iter().all(|p| p.ring.frames_in_open_block() == 0) {
+            if over || !read && ports.iter().all(|p| p.ring.frames_in_open_block() == 0) {
                 break;
             }
             if !read {

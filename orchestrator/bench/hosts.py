@@ -19,8 +19,8 @@ from rackproof.model.topology import HostSpec
 
 MTU = 1500
 #: How long the launcher may take to start a program, and to be gone after it was killed [s].
-START_S = 5.0
-END_S = 5.0
+START_S = 15.0
+END_S = 15.0
 
 #: What the campaign's process sets for the bench's, and no program of a host needs.
 _OURS = ("RACKPROOF_", "PYTHONPATH", "OPENBLAS_NUM_THREADS")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: How often a program that must end is asked whether it has [s], and how long it may take: 2 s of grace and what the kernel needs.
 POLL_S = 0.02
-STOP_S = 10.0
+STOP_S = 20.0
 
 
 class BenchHost:

@@ -133,6 +133,6 @@ class Served:
         status = None
         if self._process is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                status = self._process.wait(1.0)
+                status = self._process.wait(self._end_s)
         self.close()
         return self._error(f"{self._name} ended unexpectedly (exit status {status}); {self._loss}")

@@ -29,7 +29,7 @@ from rackproof.ports import Device, Generator, Host, Limits, Rig, Signaller, Tap
 from rackproof.store.life import this_machine
 
 NAME = "bench"
-START_S = 20.0
+START_S = 60.0
 
 
 class Bench:

@@ -24,7 +24,7 @@ START_S = 15.0
 ALIVE_S = 3.0
 #: How often a program is looked at while it is waited for, and how long one may take to end: 2 s of grace and what the kernel needs [s].
 POLL_S = 0.05
-STOP_S = 15.0
+STOP_S = 20.0
 
 
 class LabHost:

@@ -16,7 +16,7 @@ from rackproof.ports import Run, Signaller
 #: How often the process is asked whether it is done [s].
 POLL_S = 0.02
 #: How late phases may end [s].
-LATE_S = 5.0
+LATE_S = 10.0
 
 
 @contextlib.contextmanager

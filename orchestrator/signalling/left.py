@@ -15,8 +15,8 @@ from orchestrator.signalling.pair import Pair, cleared
 from rackproof.errors import SignallingError
 from rackproof.model.lsp import Signalling
 
-#: The file is behind by at most this [s], and by so many times what it takes to find out what stands.
-KEEP_S, SHARE = 0.05, 20
+#: How long nobody looks what stands [s]: so many times as long as looking took, which takes longer where the machine stands still.
+KEEP_S_MIN, SHARE, KEEP_S_MAX = 0.05, 20, 5.0
 #: Refresh times after which state that is not refreshed is gone (RFC 2205, 3.7, with K = 3).
 LIFETIME_REFRESHES = 3.5 * 1.5
 
@@ -90,11 +90,11 @@ class Keeper:
         self._thread.start()
 
     def _keep(self) -> None:
-        wait_s = KEEP_S
+        wait_s = KEEP_S_MIN
         while not self._over.wait(wait_s):
             begun = time.monotonic()
             self._write(self._pair.standing())
-            wait_s = max(KEEP_S, SHARE * (time.monotonic() - begun))
+            wait_s = min(KEEP_S_MAX, max(KEEP_S_MIN, SHARE * (time.monotonic() - begun)))
 
     def _write(self, standing: Sequence[tuple[int, int]]) -> None:
         with suppress(OSError):

@@ -136,6 +136,8 @@ def _drive(plan: CongestionControlPlan, rig: Rig, flows: Sequence[Flow], recordi
         began = began or time.monotonic()
         unseen[flow] = time.monotonic() + min(SETTLED_S, plan.runtime_s / 2)
     _wait(rig, flows, began + plan.runtime_s, unseen)
+    for flow in unseen:
+        flow.verify()  # this process may have stood still when it was time to look
     # Flows are ended one after the other, which takes a while: what is sent meanwhile belongs to no run.
     recording.stop()
     return {number: flow.finish() for number, flow in enumerate(flows, 1)}

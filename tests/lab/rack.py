@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from orchestrator.bench import links
+from tests.lab.cables import until_running
 from tests.lab.sshd import LinuxBox, linux_box
 
 #: What veth says of its speed [Mbit/s].
@@ -82,6 +83,7 @@ def rack(name: str = "lab1") -> Iterator[Rack]:
     """A rack that stands; skips the test where there can be none."""
     with linux_box(SWITCH, ports=("eth1", "eth2")) as box:
         links.cable(box.far, "cal0", box.far, "cal1")
+        until_running(box.far, "eth1", "eth2", "cal0", "cal1")
         yield Rack(name=name, box=box)
 
 

@@ -18,9 +18,10 @@ import pytest
 
 from orchestrator.bench import links
 from rackproof.model.inventory import Credentials, DeviceEntry
+from tests.lab.cables import until_running
 from tests.lab.sshd import LinuxBox, linux_box
 
-START_S = 15.0
+START_S = 60.0
 OVS = ("ovsdb-server", "ovs-vswitchd", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl")
 OPENFLOW = 6653
 FRR = Path("/usr/lib/frr")
@@ -103,6 +104,7 @@ def _box(name: str, ports: Sequence[str]) -> Iterator[LinuxBox]:
     with linux_box(name) as box:
         for port in ports:
             links.cable(box.namespace, port, box.far, port)
+        until_running(box.far, *ports)
         yield box
 
 

@@ -27,7 +27,7 @@ from orchestrator.bench.namespaces import Namespace
 from rackproof.model.inventory import Credentials, DeviceEntry
 from rackproof.settings import is_machine_root
 
-START_S = 15.0
+START_S = 60.0
 
 _CONFIGURATION = """
 ListenAddress {address}

@@ -9,8 +9,8 @@ from functools import partial
 from tests.lab.soft import SoftDevice
 
 FRAME_BYTES = 100
-#: How long nothing comes until all has come [s].
-SILENCE_S = 0.3
+#: How long nothing comes until all has come [s]; what must come is waited for.
+SILENCE_S, COMES_S = 0.3, 30.0
 #: EtherTypes with what follows: that for experiments, and UDP over IPv4 for switches that drop what they do not know.
 EXPERIMENTAL = b"\x88\xb5"
 UDP = bytes.fromhex("0800 4500001c 00000000 40110000 c0000201 c0000202 0009000900080000")
@@ -50,12 +50,12 @@ class Wire:
     def send(self, port: str, frame: bytes) -> None:
         self._sockets[port].send(frame)
 
-    def received(self, port: str, wait_s: float = SILENCE_S) -> list[bytes]:
-        """All that has come out of a port since last asked, until nothing comes for wait_s."""
-        found = []
-        end = time.monotonic() + 10
+    def received(self, port: str, least: int = 1, wait_s: float = SILENCE_S) -> list[bytes]:
+        """All that has come out of a port since last asked: at least so many frames, then until nothing comes for wait_s."""
+        found: list[bytes] = []
+        end = time.monotonic() + COMES_S
         while time.monotonic() < end:
-            self._sockets[port].settimeout(wait_s)
+            self._sockets[port].settimeout(wait_s if len(found) >= least else max(0.01, end - time.monotonic()))
             try:
                 frame, beside, _, where = self._sockets[port].recvmsg(4096, 64)
             except (TimeoutError, BlockingIOError):

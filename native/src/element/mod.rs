@@ -28,8 +28,8 @@ use device::Device;
 use pipeline::Pipeline;
 use thread::Request;
 
-/// How long the thread may take to answer.
-const ANSWER: Duration = Duration::from_secs(5);
+/// How long the thread may take to answer, where others take its processor as well.
+const ANSWER: Duration = Duration::from_secs(20);
 
 /// An element and where it stands.
 pub struct ElementSpec {

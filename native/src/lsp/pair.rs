@@ -22,7 +22,7 @@ use crate::worker::{Placement, Worker, lock};
 /// How long the thread may take to answer, where others take its processor as well.
 const ANSWER: Duration = Duration::from_secs(20);
 /// How long it may take to end: its last tears, and some more.
-const END: Duration = Duration::from_secs(5);
+const END: Duration = Duration::from_secs(20);
 
 /// Where a pair of LERs is, and what it does.
 pub struct PairSpec {

@@ -42,8 +42,8 @@ use device::Device;
 use spec::{Mpls, Options};
 use thread::{Bell, Request};
 
-/// How long the thread may take to answer.
-const ANSWER: Duration = Duration::from_secs(5);
+/// How long the thread may take to answer, where others take its processor as well.
+const ANSWER: Duration = Duration::from_secs(20);
 
 /// What forwards labelled frames.
 pub enum Forwarding {

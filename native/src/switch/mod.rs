@@ -16,6 +16,9 @@ use crate::worker::{Placement, Worker, lock};
 
 use config::Config;
 
+/// How long the thread may take to end, where others take its processor as well.
+const END: Duration = Duration::from_secs(20);
+
 /// A switch and where it stands.
 #[derive(Clone, Debug)]
 pub struct SwitchSpec {
@@ -106,7 +109,7 @@ impl Switch {
     /// Ends the thread. Frames that still wait are discarded.
     pub fn stop(&self) -> bool {
         self.worker.request_stop();
-        self.worker.wait(Duration::from_secs(5))
+        self.worker.wait(END)
     }
 
     /// What it did; before the end, what it had done when it last had nothing to forward.

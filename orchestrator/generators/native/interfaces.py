@@ -23,7 +23,7 @@ from rackproof.errors import GeneratorError
 
 LOCKS = Path("/run/lock")
 #: How long the holder of a port may take to give it up, and one that says that it is about to: it tears LSPs down.
-GIVE_UP_S, ENDING_S = 5.0, 25.0
+GIVE_UP_S, ENDING_S = 15.0, 25.0
 POLL_S = 0.05
 
 _IFF_UP, _IFF_RUNNING = 0x1, 0x40
@@ -110,13 +110,16 @@ def _locked(path: Path, name: str, take_over: bool) -> int:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = _read(fd)
+            holder, waited_s = _read(fd), time.monotonic() - begun
             os.close(fd)
+            if not holder and waited_s < GIVE_UP_S:  # whoever has just taken it is about to say who that is
+                time.sleep(POLL_S)
+                continue
             owner = holder.get("owner", "another process")
             ends = bool(holder.get("ends"))
             if not take_over and not ends:
                 raise GeneratorError(f"{name}: {owner} has the port; end it, or ask for a takeover") from None
-            if (waited_s := time.monotonic() - begun) > (ENDING_S if ends else GIVE_UP_S):
+            if waited_s > (ENDING_S if ends else GIVE_UP_S):
                 raise GeneratorError(f"{name}: {owner} did not give the port up within {waited_s:.0f} s") from None
             asked = asked or ends or _ask_for_it(name, holder.get("pid", 0), owner)
             time.sleep(POLL_S)

@@ -20,7 +20,7 @@ from rackproof.model.traffic import Stream, Traffic
 #: Addresses, EtherType and FCS.
 _FRAMING_BYTES = 18
 #: So long the kernel may take to say that a link is up.
-LINK_S = 2.0
+LINK_S = 5.0
 _POLL_S = 0.05
 _TAG_BYTES, _TAGGED = 4, b"\x81\x00"
 

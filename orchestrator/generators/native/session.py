@@ -17,7 +17,7 @@ from rackproof.model.lsp import Signalling
 from rackproof.model.traffic import Arrivals, Traffic
 from rackproof.ports import Run, Signaller
 
-START_S = 20.0
+START_S = 60.0
 #: What it may take to end: LSPs are torn down before.
 END_S = 25.0
 #: What taking the ports may take: somebody else may be ending, and LSPs that were left are torn down.

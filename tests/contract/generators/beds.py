@@ -18,6 +18,7 @@ from orchestrator.interruption import Interruption
 from rackproof.errors import BenchError
 from rackproof.model.inventory import Credentials, GeneratorEntry
 from tests.contract.generators.witness import Witness
+from tests.lab.cables import until_running
 
 #: Read before the tests begin: none of them sees the machine's settings.
 _TREX, _OTG = os.environ.get("RACKPROOF_TREX", ""), os.environ.get("RACKPROOF_OTG", "")
@@ -65,12 +66,13 @@ def native() -> Iterator[Bed]:
         raise Absent(f"the veth pair of the native generator needs root: {error}") from error
     with namespace:
         links.cable(namespace, "p0", namespace, "p1")
+        until_running(namespace, "p0", "p1")
         entry = GeneratorEntry(
             name="here", kind="native", ports=("p0", "p1"), options={"namespace": f"/proc/{os.getpid()}/fd/{namespace.fd}"}
         )
         yield Bed(
             entry=entry,
-            overhead_s=0.1,
+            overhead_s=0.5,
             interfaces={"p0": "p0", "p1": "p1"},
             witnessed=lambda interface: namespace.run(lambda: Witness(interface)),
         )

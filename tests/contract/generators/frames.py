@@ -1,8 +1,10 @@
 """Traffic between the two ports of a bed, and what came of it."""
 
 import itertools
+from typing import Any
 
 import numpy as np
+import pytest
 
 from rackproof.model.traffic import Arrivals, Capture, FrameSize, Stream, Traffic
 
@@ -44,6 +46,16 @@ def traffic(*streams: Stream, duration_s: float = DURATION_S, warmup_s: float = 
         drain_s=drain_s,
         batches=batches,
     )
+
+
+def stalled_s(capture: Capture) -> float:
+    """How long the generator says that it stood still."""
+    return capture.health.get("stalled_ms", 0.0) / 1e3
+
+
+def asked_for(frames: float, capture: Capture, fps: float = 1000.0, rel: float = 0.005) -> Any:
+    """So many frames, but for what is due in the time that the generator stood still: nothing is sent after the end."""
+    return pytest.approx(frames, abs=rel * frames + fps * stalled_s(capture))
 
 
 def received(capture: Capture, number: int) -> int:

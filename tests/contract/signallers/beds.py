@@ -1,7 +1,6 @@
 """Where signallers are put to the test: one `soft-lsr` between two ports of the bench, or of the native generator."""
 
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -19,8 +18,9 @@ from rackproof.model.inventory import GeneratorEntry
 from rackproof.model.lsp import Ler, Probing, Signalling
 from rackproof.model.topology import GENERATOR, DeviceSpec, Endpoint, Link, Topology
 from rackproof.ports import Device, Signaller
+from tests.lab.cables import until_running
+from tests.lab.waiting import SOON_S
 
-_IFF_RUNNING = 0x40
 MODEL, ROUTER = "soft-lsr", "r1"
 #: Fast enough that a test of some LSPs takes no time.
 OPTIONS: Mapping[str, float] = {"path_us": 100.0, "resv_us": 100.0, "tear_us": 100.0}
@@ -37,7 +37,7 @@ SIGNALLING = Signalling(
     campaign=7,
     trial=1,
     seed=1,
-    setup_s=5.0,
+    setup_s=SOON_S,
     probing=Probing(fps=200.0),
 )
 TOPOLOGY = Topology(
@@ -110,7 +110,7 @@ def racked() -> Iterator[Racked]:
         device = models()[MODEL].Model(name=ROUTER, namespace=router, ports=("west", "east"), options=OPTIONS)
         try:
             device.apply(FUNCTION)
-            _await_links(namespace)
+            until_running(namespace, "in", "out")
             options = {"namespace": f"/proc/{os.getpid()}/fd/{namespace.fd}"}
             yield Racked(
                 entry=GeneratorEntry(name="here", kind="native", ports=("in", "out"), options=options), router=device, namespace=namespace
@@ -126,14 +126,6 @@ def native() -> Iterator[Bed]:
         yield Bed(signaller=session.signaller, lsps=rack.lsps, interruption=interruption)
 
 
-def _await_links(namespace: Namespace) -> None:
-    """The kernel says of a new cable up to a second later that it runs."""
-    deadline = time.monotonic() + 5.0
-    while not all(links.flags(namespace, port) & _IFF_RUNNING for port in ("in", "out")):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def lsps_in(router: Device) -> int:
     """LSPs that its control plane knows, or labels that it forwards, whichever are more."""
     counters = router.counters()
@@ -143,6 +135,6 @@ def lsps_in(router: Device) -> int:
 BEDS: Mapping[str, Callable[[], AbstractContextManager[Bed]]] = {"bench": bench, "native": native}
 
 
-def silent(signalling: Signalling) -> Signalling:
-    """The same with a neighbour of the egress that is not there."""
-    return replace(signalling, egress=replace(signalling.egress, neighbour="10.83.250.77"), setup_s=0.15)
+def silent(signalling: Signalling, setup_s: float) -> Signalling:
+    """The same with a neighbour of the egress that is not there, and so long for the other one to answer."""
+    return replace(signalling, egress=replace(signalling.egress, neighbour="10.83.250.77"), setup_s=setup_s)

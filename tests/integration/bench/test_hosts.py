@@ -20,6 +20,7 @@ from rackproof.model.topology import HostSpec, Topology
 from rackproof.ports import Host, Program, Rig
 from tests.bench_plans import PAIR, one_device
 from tests.integration.bench.test_testbed import drop_capabilities, wait_until_gone
+from tests.lab.waiting import SOON_S, until
 
 pytestmark = pytest.mark.netns
 
@@ -29,11 +30,13 @@ def sender(rig: Rig) -> Host:
     return rig.host("sender-1")
 
 
+#: How long a program may take to say something, on a machine that is idle, or busy, or stands still [s].
+PATIENCE_S = (0.5, 5.0, 30.0)
 #: Nobody listens there, and whoever is reached says so.
 KNOCK = """
 import socket, sys
 try:
-    socket.create_connection((sys.argv[1], 9), 2)
+    socket.create_connection((sys.argv[1], 9), 20)
 except OSError as error:
     print(type(error).__name__)
 """
@@ -47,31 +50,29 @@ def shell(script: str) -> Command:
     return Command(arguments=("sh", "-c", script))
 
 
-def wait_for(program: Program, seconds: float = 10.0) -> Ended:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if (ended := program.poll()) is not None:
-            return ended
-        time.sleep(0.01)
-    raise AssertionError("the program did not end")
+def wait_for(program: Program) -> Ended:
+    until(lambda: program.poll() is not None, "the program did not end")
+    ended = program.poll()
+    assert ended is not None
+    return ended
 
 
 def test_a_host_has_its_address_its_neighbour_and_nothing_else(sender: Host) -> None:
     assert (sender.name, sender.address) == ("sender-1", "10.82.1.1")
-    (port,) = json.loads(sender.call(Command(arguments=("ip", "-json", "address", "show", "eth0")), 5.0).output)
+    (port,) = json.loads(sender.call(Command(arguments=("ip", "-json", "address", "show", "eth0")), SOON_S).output)
     assert (port["mtu"], port["operstate"]) == (1500, "UP")
     assert [(each["local"], each["prefixlen"]) for each in port["addr_info"]] == [("10.82.1.1", 24)]
-    (neighbour,) = json.loads(sender.call(Command(arguments=("ip", "-json", "neighbour")), 5.0).output)
+    (neighbour,) = json.loads(sender.call(Command(arguments=("ip", "-json", "neighbour")), SOON_S).output)
     assert (neighbour["dst"], neighbour["state"]) == ("10.82.1.2", ["PERMANENT"])
-    assert sender.call(python(KNOCK, "127.0.0.1"), 5.0).output == "ConnectionRefusedError\n"
+    assert sender.call(python(KNOCK, "127.0.0.1"), SOON_S).output == "ConnectionRefusedError\n"
 
 
 @pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed (Debian package iperf3)")
 def test_iperf3_between_two_hosts(rig: Rig) -> None:
     server = rig.host("receiver-1").start(Command(arguments=("iperf3", "-s", "-1")))
     client = Command(arguments=("iperf3", "-c", "10.82.1.2", "-t", "1", "--json"))
-    deadline = time.monotonic() + 5.0
-    while (ended := rig.host("sender-1").call(client, 10.0)).exit_status != 0 and time.monotonic() < deadline:
+    deadline = time.monotonic() + SOON_S
+    while (ended := rig.host("sender-1").call(client, SOON_S)).exit_status != 0 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert ended.exit_status == 0, ended.output
     # 8 kB of JSON are kept: its end, where the sums stand.
@@ -88,11 +89,12 @@ def test_processor_time_is_that_of_the_program_and_its_children(sender: Host) ->
         "    while time.process_time() < seconds: pass\n"
         "child = os.fork()\n"
         "burn(0.6 if child else 0.4)\n"
+        "print(time.process_time(), flush=True)\n"
         "if child: os.waitpid(child, 0)\n"
     )
-    ended = sender.call(python(script), 20.0)
+    ended = sender.call(python(script), SOON_S)
     assert ended.exit_status == 0
-    assert ended.cpu_s == pytest.approx(1.0, rel=0.1)
+    assert ended.cpu_s == pytest.approx(sum(map(float, ended.output.split())), rel=0.1)
     assert ended.wall_s >= 0.5
 
 
@@ -103,17 +105,17 @@ def test_processor_time_counts_what_was_killed(sender: Host, tmp_path: Path) -> 
         "if os.fork() == 0:\n"
         "    os.setsid()\n"
         "    while time.process_time() < 0.5: pass\n"
+        "    print(time.process_time(), flush=True)\n"
         "    open(sys.argv[1], 'w').close()\n"
         "time.sleep(60)\n"
     )
     done = tmp_path / "done"
     program = sender.start(python(script, str(done)))
-    deadline = time.monotonic() + 20.0
-    while not done.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(done.exists)
     ended = program.stop()
     assert ended.exit_status is None
-    assert 0.5 <= ended.cpu_s < 0.65
+    used_s = float(ended.output.split()[0])
+    assert 0.5 <= used_s <= ended.cpu_s < 2 * used_s
 
 
 def test_what_ignores_sigint_and_forks_is_gone_after_stop(sender: Host, tmp_path: Path) -> None:
@@ -126,38 +128,41 @@ def test_what_ignores_sigint_and_forks_is_gone_after_stop(sender: Host, tmp_path
     )
     mark = f"{tmp_path}"
     program = sender.start(python(script, mark))
-    deadline = time.monotonic() + 5.0
-    while len(processes_with(mark)) < 8 + 2 and time.monotonic() < deadline:  # its launcher and its first process have the mark, too
-        time.sleep(0.02)
-    assert len(processes_with(mark)) == 10
+    until(lambda: len(processes_with(mark)) == 8 + 2)  # its launcher and its first process have the mark, too
     begun = time.monotonic()
     ended = program.stop()
     assert ended.exit_status is None
-    assert launcher.GRACE_S <= time.monotonic() - begun < launcher.GRACE_S + 1.5
+    assert time.monotonic() - begun >= launcher.GRACE_S
     assert processes_with(mark) == []
     assert program.poll() == ended
     assert program.stop() == ended
 
 
-def test_sigint_is_heard(sender: Host) -> None:
-    script = "import time\ntry:\n    print('ready', flush=True); time.sleep(60)\nexcept KeyboardInterrupt:\n    print('goodbye')\n"
-    program = sender.start(python(f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n{script}"))
-    time.sleep(0.3)
-    begun = time.monotonic()
+def test_sigint_is_heard(sender: Host, tmp_path: Path) -> None:
+    script = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "try:\n"
+        "    print('ready', flush=True); open(sys.argv[1], 'w').close(); time.sleep(60)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('goodbye')\n"
+    )
+    ready = tmp_path / "ready"
+    program = sender.start(python(script, str(ready)))
+    until(ready.exists)
     ended = program.stop()
-    assert time.monotonic() - begun < launcher.GRACE_S
     assert (ended.exit_status, ended.output) == (None, "ready\ngoodbye\n")
 
 
 def test_the_end_of_the_output_is_kept(sender: Host) -> None:
-    ended = sender.call(python("import sys\nfor line in range(200_000): print(line)\nsys.stderr.write('the end')"), 20.0)
+    ended = sender.call(python("import sys\nfor line in range(200_000): print(line)\nsys.stderr.write('the end')"), SOON_S)
     assert len(ended.output) == launcher.OUTPUT_BYTES
     assert ended.output.endswith("199999\nthe end")
 
 
 def test_exit_statuses(sender: Host) -> None:
-    assert sender.call(shell("exit 7"), 5.0).exit_status == 7
-    assert sender.call(shell("kill -9 $$"), 5.0).exit_status == 128 + signal.SIGKILL
+    assert sender.call(shell("exit 7"), SOON_S).exit_status == 7
+    assert sender.call(shell("kill -9 $$"), SOON_S).exit_status == 128 + signal.SIGKILL
 
 
 def test_standard_input_stays_open(sender: Host) -> None:
@@ -169,7 +174,7 @@ def test_standard_input_stays_open(sender: Host) -> None:
 
 def test_environment(sender: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     command = Command(arguments=("env",), environment={"SCHEME": "cubic"})
-    lines = sender.call(command, 5.0).output.splitlines()
+    lines = sender.call(command, SOON_S).output.splitlines()
     assert "SCHEME=cubic" in lines
     assert not [line for line in lines if line.startswith(("PYTHONPATH=", "RACKPROOF_"))]
 
@@ -182,8 +187,12 @@ def test_what_cannot_be_found_is_named(sender: Host) -> None:
 
 
 def test_a_program_that_hangs_is_told_with_its_output(sender: Host) -> None:
-    with pytest.raises(TrialTimeout, match=r"sh -c .* did not end within 0.5 s; its output ends: 'half way"):
-        sender.call(shell("echo half way; sleep 60"), 0.5)
+    for seconds in PATIENCE_S:
+        with pytest.raises(TrialTimeout, match=rf"sh -c .* did not end within {seconds:g} s; its output ends: ") as told:
+            sender.call(shell("echo half way; sleep 60"), seconds)
+        if str(told.value).endswith("'half way\\n'"):
+            return
+    raise AssertionError("it says nothing")
 
 
 def test_nothing_survives_the_rig(bench: Bench, tmp_path: Path) -> None:
@@ -199,10 +208,7 @@ def test_hundred_processes_are_gone_with_the_rig(bench: Bench, tmp_path: Path) -
     script = f"trap '' INT; for n in $(seq 100); do ({one} &) ; done; sleep 300; : {tmp_path}"
     with bench.assemble(PAIR) as rig:
         program = rig.host("sender-1").start(shell(script))
-        deadline = time.monotonic() + 10.0
-        while len(processes_with(str(tmp_path))) < 100 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert len(processes_with(str(tmp_path))) >= 100
+        until(lambda: len(processes_with(str(tmp_path))) >= 100)
         assert program.poll() is None
     assert processes_with(str(tmp_path)) == []
 
@@ -214,8 +220,8 @@ def test_nothing_survives_the_bench(tmp_path: Path) -> None:
         assert len(pids) >= 3
         os.kill(bench.pid, signal.SIGKILL)
         program.poll()
-    assert all(wait_until_gone(pid, 5.0) for pid in pids)
-    assert processes_with(str(tmp_path)) == []
+    assert all(wait_until_gone(pid) for pid in pids)
+    until(lambda: processes_with(str(tmp_path)) == [])
 
 
 def test_hosts_must_be_cabled_and_have_addresses(bench: Bench) -> None:
@@ -236,7 +242,7 @@ WITHOUT_RIGHTS = """
 from orchestrator.bench.testbed import Bench
 from tests.integration.bench.test_hosts import KNOCK, PAIR, python
 with Bench() as bench, bench.assemble(PAIR) as rig:
-    print(bench.rights, rig.host("sender-1").call(python(KNOCK, "10.82.1.2"), 5.0).output, sep=",")
+    print(bench.rights, rig.host("sender-1").call(python(KNOCK, "10.82.1.2"), 30.0).output, sep=",")
 """
 
 

@@ -17,6 +17,8 @@ from orchestrator.bench.devices import linux_mpls
 from orchestrator.bench.namespaces import Namespace
 from rackproof.errors import BenchError, DeviceError
 from rackproof.model.functions import DeviceFunction, Mpls, MplsInterface, StaticLabel
+from tests.lab.cables import until_running
+from tests.lab.waiting import SOON_S
 
 pytestmark = pytest.mark.netns
 
@@ -41,11 +43,11 @@ class Wired:
     far: socket.socket
     destination: bytes
 
-    def through(self, label: int) -> bytes:
-        """What came of a labelled frame of class 5, from its EtherType on; nothing where none came within a moment."""
+    def through(self, label: int, wait_s: float = SOON_S) -> bytes:
+        """What came of a labelled frame of class 5, from its EtherType on; nothing where none came."""
         entry = (label << 12 | 5 << 9 | 1 << 8 | 64).to_bytes(4, "big")
         self.near.send(self.destination + bytes.fromhex("025250000001") + b"\x88\x47" + entry + PACKET)
-        end = time.monotonic() + 0.3
+        end = time.monotonic() + wait_s
         while (left := end - time.monotonic()) > 0:
             self.far.settimeout(left)
             try:
@@ -66,6 +68,8 @@ def wired() -> Iterator[Wired]:
     with router, Namespace("near") as near, Namespace("far") as far:
         links.cable(near, "in", router, "west")
         links.cable(router, "east", far, "out")
+        until_running(near, "in")
+        until_running(router, "east", "west")
         far.route.addr("add", index=links.index(far, "out"), address=FAR, prefixlen=30)
         with closing(near.run(lambda: _raw("in"))) as sends, closing(far.run(lambda: _raw("out"))) as hears:
             yield Wired(
@@ -90,7 +94,7 @@ def test_labels_are_swapped_and_popped_with_a_ttl_one_less_and_without_a_class(w
     assert wired.through(100) == b"\x88\x47" + (200 << 12 | 1 << 8 | 63).to_bytes(4, "big") + PACKET
     popped = wired.through(101)
     assert (popped[:2], popped[14:22]) == (b"\x08\x00", PACKET[12:])
-    assert wired.through(102) == b""
+    assert wired.through(102, wait_s=0.3) == b""
     assert wired.router.counters()["labels_in_use"] == 2
 
 
@@ -103,7 +107,7 @@ def test_paths_come_and_go_by_configuration_and_the_others_are_not_touched(wired
     wired.router.check(with_them)
     assert wired.through(1899).startswith(b"\x88\x47" + (2899 << 4 | 1).to_bytes(3, "big"))
     wired.router.apply(ROUTER)
-    assert wired.through(1899) == b""
+    assert wired.through(1899, wait_s=0.3) == b""
     assert wired.through(100)
     with pytest.raises(DeviceError, match=r"r1: expected as asked, found 900 differences: label 1000 to 10\.83\.250\.2 by east as 2000;"):
         wired.router.check(with_them)

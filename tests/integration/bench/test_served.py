@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.bench.served import Served
+from orchestrator.bench.served import REQUEST_S, Served
 from rackproof.errors import GeneratorError, TrialTimeout
 
 
@@ -22,7 +22,7 @@ def process() -> Iterator[Served]:
         interruption=None,
         end_s=0.3,
     )
-    assert made.start(20.0) == ("ready", "")
+    assert made.start(60.0) == ("ready", "")
     yield made
     made.close()
 
@@ -34,7 +34,7 @@ def test_one_that_does_not_answer_in_time_is_ended(process: Served) -> None:
     begun = time.monotonic()
     with pytest.raises(TrialTimeout, match=r"the process did not answer within 0\.3 s and was ended; nothing is lost"):
         process.request("states", timeout_s=0.3)
-    assert time.monotonic() - begun < 3.0
+    assert time.monotonic() - begun < REQUEST_S
     assert not process.running
     with pytest.raises(GeneratorError, match="the process is not running"):
         process.request("states")
@@ -44,5 +44,5 @@ def test_one_that_gives_up_says_why_to_whoever_waits(process: Served) -> None:
     assert process.pid is not None
     os.kill(process.pid, signal.SIGTERM)
     with pytest.raises(GeneratorError, match="the generator's ports were taken over by another process"):
-        process.wait_or_fail(10.0)
+        process.wait_or_fail(30.0)
     assert not process.running

@@ -1,11 +1,13 @@
 """Are real ports checked before they are used, and given back exactly as they were?"""
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -14,13 +16,15 @@ import pytest
 from orchestrator.bench.namespaces import Namespace
 from orchestrator.generators import native
 from orchestrator.generators.native import ethtool
-from orchestrator.generators.native.interfaces import LOCKS
+from orchestrator.generators.native.interfaces import LOCKS, TakenPort, namespace_number
 from orchestrator.generators.native.session import NativeSession, is_here
 from orchestrator.interruption import Interruption
 from rackproof.errors import BenchError, GeneratorError
 from rackproof.model.inventory import GeneratorEntry
 from tests.contract.generators.frames import PLAIN as PLAIN_TYPE
-from tests.contract.generators.frames import stream, traffic
+from tests.contract.generators.frames import asked_for, stream, traffic
+from tests.lab.cables import until_running
+from tests.lab.waiting import SOON_S, until
 
 pytestmark = pytest.mark.netns
 
@@ -39,6 +43,7 @@ def namespace() -> Iterator[Namespace]:
         for name in ("p0", "p1"):
             namespace.route.link("set", ifname=name, state="up")
             namespace.run(partial(ethtool.set_features, name, dict.fromkeys(FEATURES, True)))
+        until_running(namespace, "p0", "p1")
         yield namespace
 
 
@@ -49,6 +54,10 @@ def entry(namespace: Namespace, address: str = "") -> GeneratorEntry:
 
 def opened(namespace: Namespace, *ports: str, address: str = "") -> NativeSession:
     return NativeSession(entry(namespace, address), ports or ("p0", "p1"), Interruption(), take_over=False)
+
+
+def lock(namespace: Namespace, port: str) -> Path:
+    return LOCKS / f"rackproof-port-{namespace.run(namespace_number)}-{port}"
 
 
 def state(namespace: Namespace) -> dict[str, tuple[dict[str, bool], int]]:
@@ -65,13 +74,29 @@ ON, PLAIN = (dict.fromkeys(FEATURES, True), 0), (dict.fromkeys(FEATURES, False),
 
 def test_settings_are_plain_while_it_has_the_ports_and_as_they_were_afterwards(namespace: Namespace) -> None:
     assert state(namespace) == {"p0": ON, "p1": ON}
-    locks = set(LOCKS.iterdir())
     with opened(namespace) as session:
         assert state(namespace) == {"p0": PLAIN, "p1": PLAIN}
         assert {port.speed_mbps for port in session.ports()} == {10_000.0}
         assert "veth" in session.facts()["port p0"]
     assert state(namespace) == {"p0": ON, "p1": ON}
-    assert set(LOCKS.iterdir()) <= locks
+    assert not lock(namespace, "p0").exists()
+    assert not lock(namespace, "p1").exists()
+
+
+def test_whoever_comes_while_a_port_is_being_taken_is_told_by_whom(namespace: Namespace) -> None:
+    taken = lock(namespace, "p0")
+    with taken.open("w") as file, ThreadPoolExecutor() as pool:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            came = pool.submit(namespace.run, lambda: TakenPort("p0", take_over=False))
+            with pytest.raises(TimeoutError):
+                came.result(0.5)
+            file.write('{"pid": 1, "owner": "process 1 of user ada"}')
+            file.flush()
+            with pytest.raises(GeneratorError, match="p0: process 1 of user ada has the port"):
+                came.result(SOON_S)
+        finally:
+            taken.unlink()
 
 
 def test_what_a_killed_process_changed_is_given_back_by_the_next(namespace: Namespace) -> None:
@@ -94,15 +119,15 @@ def test_of_two_ports_none_stays_taken_where_one_cannot_be(namespace: Namespace)
         opened(namespace).__enter__()
     assert state(namespace)["p0"] == ON
     with opened(namespace, "p0") as session:
-        (port,) = session.ports()
-        assert not port.link_up
+        until(lambda: [port.link_up for port in session.ports()] == [False])
 
 
 def test_frames_that_no_port_takes_are_refused_with_what_to_do(namespace: Namespace) -> None:
     with opened(namespace) as session:
         tagged = b"\x81\x00\x00\x05" + PLAIN_TYPE
         fits = traffic(stream(0, ("p0", "p1"), tags=tagged, sizes=((1522, 1.0),)), duration_s=0.1, warmup_s=0.0)
-        assert session.start(fits).wait().sent[0].frames == pytest.approx(100, abs=1)
+        capture = session.start(fits).wait()
+        assert capture.sent[0].frames == asked_for(100, capture, rel=0.01)
         with pytest.raises(
             GeneratorError, match=r"p0: frames of 1526 bytes \(stream 3\) need an MTU of 1508, and it has 1500: `ip link set p0"
         ):

@@ -14,7 +14,9 @@ from rackproof.errors import Conflict
 from rackproof.inventory import parse_inventory
 from rackproof.settings import Settings
 from rackproof.store import Store
+from tests.lab.cables import IFF_RUNNING
 from tests.lab.rack import SPEED_MBPS, SWITCH, Rack, rack
+from tests.lab.waiting import until
 
 pytestmark = pytest.mark.netns
 
@@ -49,6 +51,7 @@ def test_each_thing_that_is_wrong_is_found_and_kept(store: Store, standing: Rack
     os.kill(standing.box.pid, signal.SIGKILL)
     port = links.index(standing.box.namespace, "eth1")
     standing.box.namespace.route.link("set", index=port, state="down")
+    until(lambda: not links.flags(standing.box.far, "eth1") & IFF_RUNNING)
     found = items(store)
     device = found[f"device {SWITCH}"]
     assert device.finding is Finding.FAILED

@@ -68,7 +68,7 @@ def run(rig: Rig, scheme: Scheme, tools: Tools) -> None:
 def received_bytes(rig: Rig) -> int:
     """What came to the receiver's port until now."""
     host = rig.host("receiver-1")
-    said = host.call(Tools().command(("cat", "/proc/thread-self/net/dev")), 5.0).output
+    said = host.call(Tools().command(("cat", "/proc/thread-self/net/dev")), 30.0).output
     (line,) = [line for line in said.splitlines() if line.strip().startswith("eth0:")]
     return int(line.split()[1])
 

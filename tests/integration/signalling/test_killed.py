@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -19,6 +19,7 @@ import pytest
 from orchestrator.signalling.left import LIFETIME_REFRESHES
 from rackproof.errors import GeneratorError
 from tests.contract.signallers.beds import SIGNALLING, Absent, Racked, racked
+from tests.lab.waiting import until
 
 pytestmark = pytest.mark.netns
 
@@ -77,7 +78,7 @@ def test_a_campaign_that_is_killed_leaves_no_lsp(rack: Racked, after_s: float) -
         time.sleep(after_s)
         assert rack.lsps() > 0
         flaps.campaign.kill()
-        _until(lambda: _gone(flaps.generator))
+        until(lambda: _gone(flaps.generator))
     assert rack.lsps() == 0
     assert not rack.noted()
 
@@ -88,7 +89,7 @@ def test_a_campaign_that_is_ended_leaves_no_lsp(rack: Racked, number: signal.Sig
     with flapping(rack) as flaps:
         time.sleep(0.3)  # a flap is under way
         flaps.campaign.send_signal(number)
-        _until(lambda: _gone(flaps.generator))
+        until(lambda: _gone(flaps.generator))
     assert rack.lsps() == 0
     assert not rack.noted()
 
@@ -129,7 +130,7 @@ def test_what_nobody_tears_down_ends_with_its_lifetime(rack: Racked) -> None:
         os.kill(flaps.generator, signal.SIGKILL)
         killed = time.monotonic()
         assert rack.lsps() > 0
-        _until(lambda: rack.lsps() == 0)
+        until(lambda: rack.lsps() == 0)
         assert time.monotonic() - killed < LIFETIME_REFRESHES * 0.5 + 1.0
         time.sleep(1.0)
     with rack.opened() as session:
@@ -143,10 +144,3 @@ def _gone(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
-
-
-def _until(true: Callable[[], bool], timeout_s: float = 15.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -21,7 +21,8 @@ from tests.integration.bench.lsr.messages import Message
 
 #: A router that takes no time.
 QUICK: Mapping[str, float] = {"path_us": 0, "resv_us": 0, "tear_us": 0}
-WAIT_S = 2.0
+#: How long what must come may take, and how long what must not come is waited for [s].
+WAIT_S = 30.0
 QUIET_S = 0.05
 PAYLOAD = b"what is in a labelled packet"
 

@@ -14,6 +14,7 @@ from orchestrator.bench.devices import xpfe
 from orchestrator.bench.namespaces import Namespace
 from orchestrator.bench.xpfe.element import XdpElement
 from rackproof.model.xcf import ForwardingElement
+from tests.lab.waiting import until
 
 OWN = "02:52:50:01:00:01"
 NEXT = "02:52:50:01:00:02"
@@ -37,6 +38,7 @@ class Lab:
         far = self._stack.enter_context(Namespace("far"))
         self._sockets: dict[str, socket.socket] = {}
         self._before: dict[str, int] = {}
+        self._sent = 0
         for port in ports:
             links.cable(self.namespace, port, far, port)
             self._sockets[port] = self._stack.enter_context(far.run(partial(_socket, port)))
@@ -47,13 +49,21 @@ class Lab:
         """Give it tables, read them back, and count from here."""
         self.device.apply(element)
         self.device.check(element)
-        self._before = dict(self.device.counters())
+        self._before, self._sent = dict(self.device.counters()), 0
         return self
 
     def send(self, port: str, *frames: bytes) -> None:
         """Send frames into a port."""
         for frame in frames:
             self._sockets[port].send(frame)
+            self._sent += 1
+
+    def await_seen(self) -> None:
+        """Return when the element has counted all that was sent since apply; at once where it has no tables."""
+        until(lambda: not self.device.counters() or self._seen() >= self._sent, "the element does not see all frames")
+
+    def _seen(self) -> int:
+        return sum(value for name, value in self.counted("table.0.").items() if name.endswith(".frames"))
 
     def pass_through(self, port: str, *frames: bytes) -> dict[str, list[bytes]]:
         """Send frames into a port, and what came out of each port where something did."""
@@ -61,7 +71,8 @@ class Lab:
         return self.received()
 
     def received(self, quiet_s: float = 0.02) -> dict[str, list[bytes]]:
-        """What came out of each port, up to a silence."""
+        """What came out of each port, up to a silence after the element has seen all that was sent."""
+        self.await_seen()
         found: dict[str, list[bytes]] = {}
         names = {link.fileno(): port for port, link in self._sockets.items()}
         while ready := select.select(self._sockets.values(), [], [], quiet_s)[0]:

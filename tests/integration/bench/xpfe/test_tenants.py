@@ -88,8 +88,8 @@ def test_a_policer_passes_its_rate_and_nothing_of_others(lab: Lab) -> None:
             times_ns.append(time.monotonic_ns())
             lab.send("uni1", policed)
         lab.send("uni1", free)
-    counted = lab.counted()
     lab.received()
+    counted = lab.counted()
 
     passed, exceeded = counted["table.1,3.1001.frames"], counted["table.1,3.1001.exceeded"]
     assert passed == pytest.approx(bucket(times_ns, len(policed) + 4, rate_bps, burst_bytes), rel=0.02)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from api.metrics import Metrics
 from api.sse import Frame, frame
@@ -23,6 +24,8 @@ RIGHTS_S = 60.0
 #: How often the thread looks whether it is to end, and how often who waits for a job asks by itself.
 _LOOK_S = 0.5
 _ASK_S = 2.0
+#: How long the thread may take to end: it reads the store, which is closed after that.
+_END_S = 30.0
 _PAGE = 500
 _BATCHES_MAX = 500
 
@@ -79,7 +82,7 @@ class Hub:
         for follower in followers:
             _hand(follower, None)
         if thread is not None:
-            thread.join(_LOOK_S + 1)
+            thread.join(_END_S)
 
     async def follow(self, campaign: int, after: int, may: Callable[[], bool]) -> AsyncGenerator[bytes, None]:
         """Events after a number as server-sent events, until the campaign has ended, or may() says no. Raises StoreError."""
@@ -123,7 +126,7 @@ class Hub:
         told = asyncio.Event()
 
         def tell() -> None:
-            loop.call_soon_threadsafe(told.set)
+            _in_loop(loop, told.set)
 
         with self._lock:
             self._waiting.setdefault(job, []).append(tell)
@@ -250,7 +253,11 @@ class Hub:
 
 
 def _hand(follower: _Follower, batch: Batch | None) -> None:
+    _in_loop(follower.loop, partial(follower.queue.put_nowait, batch))
+
+
+def _in_loop(loop: asyncio.AbstractEventLoop, act: Callable[[], object]) -> None:
     try:
-        follower.loop.call_soon_threadsafe(follower.queue.put_nowait, batch)
+        loop.call_soon_threadsafe(act)
     except RuntimeError:
         log.debug("a listener's loop is closed")

@@ -2,6 +2,8 @@
 
 import itertools
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,12 +18,16 @@ from rackproof.store import Store, database
 from rackproof.store.cluster import USER
 from rackproof.store.embedded import EmbeddedServer
 
-hypothesis.settings.register_profile("dev", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+# How long an example takes, and its making, says how busy the machine is.
+_ANY_SPEED = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile("dev", _ANY_SPEED)
+hypothesis.settings.register_profile("ci", _ANY_SPEED, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 _TEMPLATE = "template_of_tests"
 _numbers = itertools.count(1)
+#: How long threads that began in a test may take to end after it [s].
+_LEAVE_S = 30.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -69,9 +75,11 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def store(settings: Settings) -> Iterator[Store]:
-    """An open store with nothing in it."""
+    """An open store with nothing in it. A test that leaves somebody at work on it fails, in place of one that comes later."""
+    before = frozenset(threading.enumerate())
     with Store.open(settings) as opened:
         yield opened
+        _wait_for_those_who_use(opened, before)
 
 
 @pytest.fixture
@@ -104,6 +112,18 @@ def a_trial(index: int) -> Trial:
     """A trial with a point of every scalar type."""
     point: dict[str, float | int | str] = {"load_mbps": 60.5, "device": "linux-htb", "senders": 8}
     return Trial(index=index, label=f"trial {index}", point=point, repetition=1, seed=2**64 - index, duration_s=1.5)
+
+
+def _wait_for_those_who_use(store: Store, before: frozenset[threading.Thread]) -> None:
+    """Threads that began with the test end with it: one that goes on would use connections that nobody closes any more."""
+    deadline = time.monotonic() + _LEAVE_S
+    while True:
+        threads = [thread.name for thread in threading.enumerate() if thread not in before]
+        connections = store.transactions.engine.pool.checkedout()  # type: ignore[attr-defined]
+        if not threads and not connections:
+            return
+        assert time.monotonic() < deadline, f"after the test, the store is still used: {connections} connections, threads {threads}"
+        time.sleep(0.005)
 
 
 @contextmanager

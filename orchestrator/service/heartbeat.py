@@ -17,6 +17,8 @@ log = structlog.get_logger()
 _CLOCK = time.CLOCK_BOOTTIME
 #: A process of the command line asks this often whether somebody wants its end [s].
 _LOCAL_S = 2.0
+#: What is being asked of the database at the end may take so long [s].
+_END_S = 10.0
 
 
 class Heartbeat:
@@ -61,7 +63,7 @@ class Heartbeat:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._over.set()
         for thread in self._threads:
-            thread.join(1.0)
+            thread.join(_END_S)
         try:
             self._store.workers.stop(self.incarnation)
         except StoreError as failure:

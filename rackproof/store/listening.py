@@ -2,6 +2,7 @@
 
 import os
 import select
+import threading
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -22,6 +23,8 @@ class Listener:
         self._channels = tuple(channels)
         self._connection: psycopg.Connection | None = None
         self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        # A signal handler may want to ring while its own thread does.
+        self._ringing = threading.RLock()
 
     def __enter__(self) -> Self:
         return self
@@ -32,13 +35,16 @@ class Listener:
     def close(self) -> None:
         """Stop listening for good."""
         self._drop()
-        if self._bell >= 0:
-            os.close(self._bell)
-            self._bell = -1
+        with self._ringing:
+            bell, self._bell = self._bell, -1
+            if bell >= 0:
+                os.close(bell)
 
     def wake(self) -> None:
-        """Let wait() return now, from any thread or a signal handler."""
-        os.eventfd_write(self._bell, 1)
+        """Let wait() return now, from any thread or a signal handler; does nothing once it is closed."""
+        with self._ringing:
+            if self._bell >= 0:
+                os.eventfd_write(self._bell, 1)
 
     def wait(self, timeout_s: float) -> list[tuple[str, str]]:
         """(channel, payload) of what was told, as soon as there is something; [] after the timeout or wake().
@@ -76,7 +82,7 @@ class Listener:
         return False
 
     def _connect(self) -> None:
-        connection = psycopg.connect(
+        self._connection = psycopg.connect(
             self._conninfo,
             autocommit=True,
             connect_timeout=5,
@@ -86,8 +92,7 @@ class Listener:
             application_name="rackproof listening",
         )
         for channel in self._channels:
-            connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
-        self._connection = connection
+            self._connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
 
     def _drop(self) -> None:
         if self._connection is not None:

@@ -3,7 +3,8 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from rackproof.store.store import Store
 
 #: A database in which one of these has a row is in use.
 _TELLING = ("campaigns", "users", "schedules", "reports", "audit")
+#: A session that was closed is seen for a moment longer, our own too [s].
+GONE_S = 10.0
+_POLL_S = 0.05
 _OTHERS = text("""
     SELECT DISTINCT coalesce(nullif(application_name, ''), 'process ' || pid)
     FROM pg_stat_activity
@@ -58,12 +62,21 @@ def _refuse(store: Store, replace: bool) -> None:
         raise Conflict(f"workers are at work on this database ({', '.join(alive)}): stop them first")
     store.transactions.engine.dispose()
     with store.transactions.step("the database could not be looked at") as connection:
-        others = connection.scalars(_OTHERS).all()
-        if others:
+        if others := _others(connection):
             raise Conflict(f"others use this database ({', '.join(sorted(others))}): stop them first")
         used = [name for name in _TELLING if _has_rows(connection, name)]
     if used and not replace:
         raise Conflict(f"the database is not empty (there are {', '.join(used)}): give --replace to lose what is in it")
+
+
+def _others(connection: Connection) -> Sequence[str]:
+    """Who else uses the database, and goes on doing so."""
+    deadline = time.monotonic() + GONE_S
+    while (others := connection.scalars(_OTHERS).all()) and time.monotonic() < deadline:
+        # What a transaction saw of the sessions, it would see again.
+        connection.execute(text("SELECT pg_stat_clear_snapshot()"))
+        time.sleep(_POLL_S)
+    return others
 
 
 def _has_rows(connection: Connection, table: str) -> bool:

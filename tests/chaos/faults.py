@@ -11,9 +11,11 @@ from pathlib import Path
 import psutil
 import psycopg
 
-from tests.chaos.tree import WORKER_TIMEOUT_S, Tree, has_own_disk
+from tests.chaos.tree import WORKER_TIMEOUT_S, Tree, family, has_own_disk
 
 Fault = Callable[[Tree, random.Random], None]
+#: Sessions of a killed server answer until they notice: harm is over when the last of them is gone [s].
+NOTICED_S = 30.0
 
 
 def kill_a_worker(tree: Tree, dice: random.Random) -> None:
@@ -35,20 +37,26 @@ def kill_the_api(tree: Tree, dice: random.Random) -> None:
 def kill_the_database(tree: Tree, dice: random.Random) -> None:
     """kill -9 of the server itself."""
     if (server := tree.postmaster()) is not None:
+        harmed = family(server.pid)
         _kill(server)
+        psutil.wait_procs(harmed, timeout=NOTICED_S)
 
 
 def kill_a_session(tree: Tree, dice: random.Random) -> None:
     """kill -9 of one session: the server then ends all others and recovers."""
     if (server := tree.postmaster()) is not None:
-        sessions = [child for child in server.children() if "rackproof rackproof" in " ".join(_title(child))]
+        sessions = [process for process in family(server.pid) if "rackproof rackproof" in " ".join(_title(process))]
         if sessions:
             _kill(dice.choice(sessions))
+            psutil.wait_procs(sessions, timeout=NOTICED_S)
 
 
 def drop_connections(tree: Tree, dice: random.Random) -> None:
     with contextlib.suppress(psycopg.Error), psycopg.connect(tree.url.replace("+psycopg", ""), autocommit=True) as connection:
-        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename IS NOT NULL")
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename IS NOT NULL",
+            [int(NOTICED_S * 1e3)],
+        )
 
 
 def fill_the_disk(tree: Tree, dice: random.Random) -> None:

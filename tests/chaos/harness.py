@@ -136,7 +136,7 @@ def _point(service: Tree, store: Store, dice: random.Random, fault: str, on_benc
     except AssertionError as error:
         violations.append(str(error))
     records = [until("the campaign can be read", lambda each=each: store.campaign(each)) for each in campaigns]  # type: ignore[misc]
-    events = {record.id: store.events(record.id, limit=100_000) for record in records}
+    events = {each: until("its events can be read", lambda each=each: store.events(each, limit=100_000)) for each in campaigns}  # type: ignore[misc]
     for record in records:
         violations += _check_campaign(record, events[record.id], fault, on_bench)
     if not on_bench:
@@ -231,7 +231,7 @@ def _check_house(store: Store, campaigns: Sequence[int]) -> list[str]:
     found = []
     for what, happened in (("no lease is left", free), ("the bench is clean", lambda: not orphans())):
         try:
-            until(what, happened, bound_s=15.0)
+            until(what, happened)
         except AssertionError as error:
             found.append(str(error))
     return found

@@ -37,9 +37,9 @@ class Hung(AssertionError):
     """Something did not happen in time."""
 
 
-def until(what: str, happened: Callable[[], T], bound_s: float = BOUND_S) -> T:
+def until(what: str, happened: Callable[[], T]) -> T:
     """Wait until something is true; what the database refuses meanwhile counts as not yet. Raises Hung."""
-    end = time.monotonic() + bound_s
+    end = time.monotonic() + BOUND_S
     while True:
         why = ""
         try:
@@ -48,7 +48,7 @@ def until(what: str, happened: Callable[[], T], bound_s: float = BOUND_S) -> T:
         except StoreError as error:
             why = f" ({error})"
         if time.monotonic() > end:
-            raise Hung(f"{what}: it did not happen within {bound_s:.0f} s{why}")
+            raise Hung(f"{what}: it did not happen within {BOUND_S:.0f} s{why}")
         time.sleep(0.02)
 
 
@@ -102,16 +102,16 @@ class Tree:
 
     def kill_all(self) -> None:
         """What a power cut does, as far as processes know of it."""
-        family = [process for each in (self._up, self._second) if each is not None for process in _family(each.pid)]
+        processes = [process for each in (self._up, self._second) if each is not None for process in family(each.pid)]
         server = server_pid(cluster_of(self.data_dir))
-        family += _family(server) if server is not None else []
-        for process in family:
+        processes += family(server) if server is not None else []
+        for process in processes:
             with contextlib.suppress(psutil.Error):
                 process.kill()
         for each in (self._up, self._second):
             if each is not None:
                 each.wait(BOUND_S)
-        psutil.wait_procs(family, timeout=BOUND_S)
+        psutil.wait_procs(processes, timeout=BOUND_S)
 
     def workers(self) -> list[psutil.Process]:
         """The processes that run campaigns."""
@@ -153,7 +153,8 @@ class Tree:
         )
 
     def _said(self, words: str) -> list[str]:
-        lines = [line for line in (self.folder / "up.log").read_text().splitlines() if words in line]
+        whole = (self.folder / "up.log").read_text().rpartition("\n")[0]  # the last line may be being written
+        lines = [line for line in whole.splitlines() if words in line]
         return [str(json.loads(line)["message"]).removeprefix("ready: ") for line in lines if line.startswith("{")]
 
 
@@ -190,7 +191,8 @@ def _disk(folder: Path) -> Iterator[None]:
             subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def _family(pid: int) -> list[psutil.Process]:
+def family(pid: int) -> list[psutil.Process]:
+    """A process and all below it."""
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
         return [process, *process.children(recursive=True)]

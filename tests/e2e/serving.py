@@ -34,12 +34,12 @@ def service(environment: Mapping[str, str], log: Path) -> Iterator[tuple[subproc
     """`rackproof up` on a free port, and its address."""
     with log.open("w") as said, subprocess.Popen(command("up", "--port", "0"), env=environment, stderr=said, cwd=ROOT) as up:
         try:
-            address = until(lambda: re.search(r"ready: (http://127\.0\.0\.1:\d+)", log.read_text()), 180)[1]
+            address = until(lambda: re.search(r"ready: (http://127\.0\.0\.1:\d+)\D", log.read_text()), 180)[1]
             yield up, address
         finally:
             up.send_signal(signal.SIGTERM)
             try:
-                up.wait(60)
+                up.wait(180)
             except subprocess.TimeoutExpired:
                 up.kill()
                 raise

@@ -21,7 +21,7 @@ from tests.e2e.plans import ROOT, command, rackproof, write_plan
 pytestmark = pytest.mark.netns
 
 #: No wait in these tests is longer.
-BOUND_S = 60.0
+BOUND_S = 180.0
 #: They take the way of SIGINT.
 long = pytest.mark.skipif(os.environ.get("RACKPROOF_LONG") != "1", reason="15 seconds each: RACKPROOF_LONG=1")
 
@@ -78,11 +78,12 @@ def test_a_signal_ends_it_in_order_and_it_can_be_resumed(
     assert "Traceback" not in output
     record = store.campaign(1)
     assert (record.state, record.verdict) == (CampaignState.ABORTED, Verdict.ABORTED)
-    assert results(record) == [Verdict.PASS]
-    assert not bench.is_running()
+    done = len(results(record))
+    assert 1 <= done < 8
+    until(lambda: not bench.is_running())
 
-    done = rackproof("resume", "1", environment=environment)
-    assert done.returncode == 0, done.stdout + done.stderr
+    resumed = rackproof("resume", "1", environment=environment)
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     record = store.campaign(1)
     assert record.state is CampaignState.DONE
     assert len(record.resumed) == 1
@@ -139,7 +140,7 @@ def test_a_full_disk_is_named_and_the_next_campaign_works(environment: dict[str,
         plan = write_plan(tmp_path)
         full = rackproof("run", str(plan), environment={**environment, "RACKPROOF_SAMPLES_DIR": str(samples)})
     finally:
-        subprocess.run(["/bin/umount", str(samples)], check=True)
+        subprocess.run(["/bin/umount", "-l", str(samples)], check=True)
     assert full.returncode == 3, full.stdout + full.stderr
     record = store.campaign(1)
     assert record.state is CampaignState.DONE
@@ -160,10 +161,10 @@ def test_nobody_else_can_use_the_bench_or_run_the_same_campaign(
     assert f"testbed bench is in use by campaign 1 (long) on worker local-{socket.gethostname()}-{running.pid}" in second.stderr
     assert "Traceback" not in second.stderr
     assert len(store.campaigns()) == 1
-    running.send_signal(signal.SIGCONT)
     assert store.campaign(1).state is CampaignState.RUNNING
     with pytest.raises(Conflict, match="campaign 1 is being run by worker local-"):
         store.leases.take(1, incarnation="of nobody", resources=[])
     running.send_signal(signal.SIGTERM)
+    running.send_signal(signal.SIGCONT)
     running.communicate(timeout=BOUND_S)
     assert store.campaign(1).state is CampaignState.ABORTED

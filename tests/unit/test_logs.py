@@ -23,7 +23,7 @@ configure(service={service})
 def said(says: str, service: bool = True, before: str = "") -> str:
     """What a process that says this writes to standard error; standard output must stay free."""
     script = SAYS.format(says=says, service=service, before=before)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=True)
     assert done.stdout == ""
     return done.stderr
 

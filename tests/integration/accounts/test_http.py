@@ -129,12 +129,12 @@ def test_another_site_cannot_sign_somebody_in(browser: httpx.Client, user: MakeU
 def test_a_token_needs_no_csrf_and_does_what_its_scopes_say(served: str, accounts: Accounts, user: MakeUser) -> None:
     root = user("root", Role.ADMIN)
     body: dict[str, Any] = {"name": "eve", "role": "viewer"}
-    with httpx.Client(base_url=f"{served}/api/v1", headers=_bearer(accounts, root.id, Scope.ADMIN)) as admin:
+    with httpx.Client(base_url=f"{served}/api/v1", timeout=30, headers=_bearer(accounts, root.id, Scope.ADMIN)) as admin:
         assert admin.post("/users", json=body).status_code == 201
         answer = admin.get("/session")
         assert answer.status_code == 403
         assert answer.json()["detail"] == "expected a token with the scope read, found admin"
-    with httpx.Client(base_url=f"{served}/api/v1", headers=_bearer(accounts, root.id, Scope.READ, Scope.SUBMIT)) as reader:
+    with httpx.Client(base_url=f"{served}/api/v1", timeout=30, headers=_bearer(accounts, root.id, Scope.READ, Scope.SUBMIT)) as reader:
         assert reader.get("/session").json()["csrf"] is None
         assert reader.get("/users").status_code == 403
         assert reader.post("/tokens", json={"name": "x", "scopes": ["read"], "expires": _in_a_year()}).status_code == 403
@@ -247,7 +247,7 @@ def test_own_tokens(browser: httpx.Client, served: str, user: MakeUser) -> None:
     assert browser.post("/tokens", json=asked | {"expires": "2030-01-01T00:00:00"}).status_code == 422
     other = browser.post("/tokens", json=asked).json()["token"]["id"]
     assert made["secret"] not in browser.get("/tokens").text
-    with httpx.Client(base_url=f"{served}/api/v1", headers={"Authorization": f"Bearer {made['secret']}"}) as program:
+    with httpx.Client(base_url=f"{served}/api/v1", timeout=30, headers={"Authorization": f"Bearer {made['secret']}"}) as program:
         assert [each["id"] for each in program.get("/tokens").json()["items"]] == [other, made["token"]["id"]]
         assert program.delete(f"/tokens/{other}").status_code == 403
         assert program.delete(f"/tokens/{made['token']['id']}").status_code == 204
@@ -288,7 +288,7 @@ def test_without_a_provider_there_is_no_oidc(browser: httpx.Client) -> None:
 
 
 def test_a_strangers_body_is_not_read(served: str, root: httpx.Client) -> None:
-    with httpx.Client(base_url=f"{served}/api/v1") as stranger:
+    with httpx.Client(base_url=f"{served}/api/v1", timeout=30) as stranger:
         answer = stranger.post("/users", content=b'{"broken', headers={"Content-Type": "application/json"})
     assert answer.status_code == 401
     assert root.post("/users", content=b'{"broken', headers={"Content-Type": "application/json"}).status_code == 422

@@ -59,7 +59,7 @@ def operations(served: str, seeds: Seeds, store: Store, monkeypatch: pytest.Monk
     store.workers.register("lab-1", ["bench"], timeout_s=3600)
     store.inventories.put(parse_inventory(LAB.encode(), "lab1")[1], LAB, by="ada")
     store.devices.offline("lab1", "switch-1", "it could not be restored")
-    schema = schemathesis.openapi.from_url(f"{served}/api/v1/openapi.json")
+    schema = schemathesis.openapi.from_url(f"{served}/api/v1/openapi.json", timeout=60)
     return [result.ok() for result in schema.get_all_operations() if isinstance(result, Ok)]
 
 

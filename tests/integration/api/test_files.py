@@ -80,7 +80,7 @@ def test_a_report_outside_of_its_folder_is_none(viewer: httpx.Client, store: Sto
 
 
 @given(first=st.integers(0, SIZE + 5), last=st.integers(0, SIZE + 5) | st.just(10**17))
-@hypothesis_settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_range_is_cut_as_asked(viewer: httpx.Client, seeds: Seeds, first: int, last: int) -> None:
     path = f"/campaigns/{seeds.done}/report.pdf"
     for asked, expected in (

@@ -42,7 +42,7 @@ def plausible() -> st.SearchStrategy[bytes]:
 @example(content=b"", media_type="application/yaml")
 @example(content=b"\xff\xfe", media_type="application/json")
 @example(content=b'{"kind": "switch-qos", "name": "\\ud800"}', media_type="application/json")
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_bytes_are_answered(engineer: httpx.Client, seeds: Seeds, content: bytes, media_type: str) -> None:
     headers = {"Content-Type": media_type}
     submitted = engineer.post("/campaigns", content=content, headers=headers)

@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
 import pytest
 
-from rackproof.client import Client
+from rackproof.client import Client, ServerError
 from rackproof.model.account import scopes_of
 from rackproof.model.service import Role
 from rackproof.settings import Settings
@@ -44,7 +43,6 @@ class Service:
         }
         self.api = self._start_api()
         self.worker = self._start("worker", "worker", "--name", "w", "--testbed", "nothing")
-        self._wait()
 
     def client(self, role: Role = Role.ENGINEER) -> Client:
         return Client(self.url, self.tokens[role])
@@ -60,12 +58,14 @@ class Service:
     def close(self) -> None:
         for process in (self.api, self.worker):
             process.send_signal(signal.SIGTERM)
-        for process in (self.api, self.worker):
-            try:
+        try:
+            for process in (self.api, self.worker):
                 process.wait(timeout=WAIT_S)
-            finally:
+        finally:
+            for process in (self.api, self.worker):
                 process.kill()
-        self._socket.close()
+                process.wait()
+            self._socket.close()
 
     def said(self) -> str:
         """The last words of both."""
@@ -85,7 +85,8 @@ class Service:
                 stdin=subprocess.DEVNULL,
             )
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
+        """Until the worker serves its testbed."""
         deadline = time.monotonic() + WAIT_S
         while time.monotonic() < deadline:
             assert self.api.poll() is None, self.said()
@@ -94,7 +95,7 @@ class Service:
                 with self.client(Role.VIEWER) as client:
                     if any(testbed.workers for testbed in client.testbeds()):
                         return
-            except httpx.HTTPError:
+            except ServerError:
                 pass
             time.sleep(0.1)
         raise AssertionError(f"the service did not start:\n{self.said()}")
@@ -127,6 +128,7 @@ def _running(settings: Settings, folder: Path) -> Iterator[Service]:
             tokens[role], _ = store.accounts.create_token(user.id, name="test", scopes=scopes_of(role), expires=expires)
     service = Service(settings, tokens, folder)
     try:
+        service.wait()
         yield service
     finally:
         service.close()

@@ -37,8 +37,9 @@ def test_a_plan_is_submitted_followed_and_reported(client: Client, tmp_path: Pat
     assert kinds.count("trial_ended") == 5
     assert kinds.index("campaign_started") < kinds.index("trial_started")
     assert "campaign_ended" in kinds
-    assert [event.seq for event in client.events(number, after=events[2].seq)] == [event.seq for event in events[3:]]
     # A worker may say afterwards that the report is ready.
+    left = len(events) - 3
+    assert [event.seq for event in client.events(number, after=events[2].seq)][:left] == [event.seq for event in events[3:]]
     assert client.last_event(number) >= events[-1].seq
     campaign = client.campaign(number)
     assert (campaign.name, campaign.owner, campaign.priority, campaign.state) == ("followed", "engineer", 3, CampaignState.DONE)
@@ -100,7 +101,7 @@ def test_cancel_resume_retry_and_clone(client: Client, tmp_path: Path) -> None:
     after = client.last_event(behind)
     with pytest.raises(Conflict):
         client.retry(behind)
-    assert after == client.last_event(behind)
+    assert {event.kind for event in client.events(behind, after=after)} <= {"report_ready"}
 
     plant = [{"trials": [2], "verdict": "INVALID", "times": 50}]
     invalid = client.submit(nothing("planted", plant=plant, marker=str(tmp_path / "marks")))

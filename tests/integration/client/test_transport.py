@@ -1,18 +1,18 @@
 """What does the client do with a service that fails, and how often does it try?"""
 
 import json
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from rackproof.client import Client, ServerError, Unreachable, transport
+from rackproof.client import Client, ServerError, Unreachable, following, transport
 from rackproof.client.values import Report
 from rackproof.errors import LabError
 from tests.integration.accounts.serving import serving
@@ -33,6 +33,19 @@ class Flaky:
         await request.body()
         self.asked.append(request)
         return self.answers[min(len(self.asked), len(self.answers)) - 1]()
+
+
+@dataclass
+class Clock:
+    """In place of the module `time`: it goes on when somebody sleeps, and at no other moment."""
+
+    slept: list[float] = field(default_factory=list)
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+    def monotonic(self) -> float:
+        return sum(self.slept)
 
 
 @pytest.fixture
@@ -89,14 +102,14 @@ def test_a_submission_is_sent_again_under_its_key_and_a_cancellation_is_not(flak
 
 
 def test_retry_after_is_heeded_within_reason(flaky: Flaky, monkeypatch: pytest.MonkeyPatch) -> None:
-    slept: list[float] = []
-    monkeypatch.setattr(time, "sleep", slept.append)
+    clock = Clock()
+    monkeypatch.setattr(transport, "time", clock)
     late = {"Retry-After": "3600"}
     flaky.answers = [_fails(503, **{"Retry-After": "2"}), _fails(503, **late), _fails(503, **{"Retry-After": "soon"}), _says({"items": []})]
     with Client(flaky.url, "rp_x") as client:
         assert client.kinds() == []
-    assert slept[:2] == [2.0, transport.RETRY_AFTER_MAX_S]
-    assert slept[2] < 1
+    assert clock.slept[:2] == [2.0, transport.RETRY_AFTER_MAX_S]
+    assert clock.slept[2] < 1
 
 
 def test_a_token_does_not_follow_a_redirect(flaky: Flaky) -> None:
@@ -124,9 +137,12 @@ def test_a_service_that_is_silent_is_given_up(flaky: Flaky) -> None:
         await asyncio.sleep(30)
 
     flaky.answers = [lambda: StreamingResponse(never(), media_type="application/json")]
-    with Client(flaky.url, timeout_s=0.2) as client, pytest.raises(Unreachable):
-        client.kinds()
-    assert len(flaky.asked) == transport.ATTEMPTS
+    sent: list[httpx.Request] = []  # not all of them need reach a server before they are given up
+    with Client(flaky.url, timeout_s=0.2) as client:
+        client._transport.http.event_hooks["request"] = [sent.append]
+        with pytest.raises(Unreachable):
+            client.kinds()
+    assert len(sent) == transport.ATTEMPTS
 
 
 def test_a_download_is_whole_and_right_or_not_there(flaky: Flaky, tmp_path: Path) -> None:
@@ -187,8 +203,12 @@ def test_events_of_a_campaign_that_is_not_there_are_refused_at_once(flaky: Flaky
     assert len(flaky.asked) == 1
 
 
-def test_a_stream_that_says_nothing_for_ever_is_given_up(flaky: Flaky) -> None:
+def test_a_stream_that_says_nothing_for_ever_is_given_up(flaky: Flaky, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(following, "time", clock)
     flaky.answers = [_stream(":\n\n")]
-    with Client(flaky.url) as client, pytest.raises(Unreachable, match=r"nothing of campaign 7 for 0\.5 s"):
-        list(client.events(7, patience_s=0.5))
-    assert 2 <= len(flaky.asked) < 20
+    with Client(flaky.url) as client, pytest.raises(Unreachable, match=r"nothing of campaign 7 for 60 s"):
+        list(client.events(7, patience_s=60))
+    assert clock.monotonic() > 60
+    assert 2 <= len(flaky.asked) < 30
+    assert max(clock.slept) == following.PAUSE_MAX_S

@@ -3,6 +3,7 @@
 Its labels are configured and read back. They carry frames only where the kernel has MPLS; where it has none, check must say so.
 """
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from orchestrator.devices.runner import Ansible
 from rackproof.errors import DeviceError
 from rackproof.model.functions import Mpls, MplsInterface, StaticLabel
 from tests.lab.soft import SoftDevice, frr
+from tests.lab.waiting import until
 
 LONG = os.environ.get("RACKPROOF_LONG") == "1"
 INTERFACES = (MplsInterface(port="p1", address="10.0.1.1/24", rsvp=False), MplsInterface(port="p2", address="10.0.2.1/24", rsvp=False))
@@ -46,7 +48,9 @@ def test_labels_and_routes_are_configured_read_back_and_taken_back(router: SoftD
     labelled = Mpls(router_id=ROUTER.router_id, interfaces=INTERFACES, routes=ROUTER.routes, labels=LABELS)
 
     device.apply(labelled)
-    assert re.search(r"^10\.9\.0\.0/16 .*via 10\.0\.2\.2 dev p2", router.box.run("ip", "route"), re.MULTILINE)
+    # What the router was told is in force a moment later.
+    route = re.compile(r"^10\.9\.0\.0/16 .*via 10\.0\.2\.2 dev p2", re.MULTILINE)
+    until(lambda: bool(route.search(router.box.run("ip", "route"))), "the kernel has no such route")
     running = _vtysh(router, "show running-config no-header")
     assert {"mpls lsp 100 10.0.2.2 200", "mpls lsp 101 10.0.2.2 implicit-null"} <= set(running.splitlines())
     heard.clear()
@@ -54,6 +58,8 @@ def test_labels_and_routes_are_configured_read_back_and_taken_back(router: SoftD
     assert any("nothing to change" in line for line in heard)
 
     _vtysh(router, "configure terminal", "no mpls lsp 100 10.0.2.2 200", "no ip route 10.9.0.0/16 10.0.2.2")
+    until(lambda: json.loads(_vtysh(router, "show ip route static json")) == {}, "the route stays")
+    until(lambda: "100" not in json.loads(_vtysh(router, "show mpls table json")), "the label stays")
     with pytest.raises(DeviceError) as found:
         device.check(labelled)
     said = str(found.value).splitlines()

@@ -54,9 +54,9 @@ def test_a_firing_is_heard_of_by_those_who_dispatch(store: Store, clock: Clock, 
     a_schedule(store, clock)
     clock.forward(hours=10)
     with Listener(store.url, [WORK]) as listener:
-        listener.wait(0)  # it begins with "something may have been missed"
+        assert listener.wait(60) == [(WORK, "")]  # it begins with "something may have been missed"
         tick.run()
-        heard = listener.wait(10)
+        heard = listener.wait(60)
     assert (WORK, "queue") in heard
 
 
@@ -217,9 +217,9 @@ def test_a_run_that_has_not_ended_makes_the_next_one_wait_or_be_left_out(
 def test_a_run_that_is_asked_for_is_submitted_by_the_next_tick_and_once(store: Store, clock: Clock, tick: Nights) -> None:
     schedule = a_schedule(store, clock)
     with Listener(store.url, [WORK]) as listener:
-        listener.wait(0)
+        assert listener.wait(60) == [(WORK, "")]
         run = store.schedules.run_now(schedule.id, by="grace", now=clock())
-        assert (WORK, "schedule") in listener.wait(10)
+        assert (WORK, "schedule") in listener.wait(60)
     assert store.schedules.run(run).state is SuiteRunState.WANTED
     with pytest.raises(Conflict):
         store.schedules.run_now(schedule.id)

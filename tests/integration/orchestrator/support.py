@@ -17,7 +17,7 @@ from tests.kinds.launch import extend
 
 ROOT = Path(__file__).parents[3]
 #: No wait in these tests is longer [s].
-BOUND_S = 60.0
+BOUND_S = 180.0
 #: How long a worker of these tests may be silent [s].
 TIMEOUT_S = 60.0
 ENDED = frozenset({CampaignState.DONE, CampaignState.FAILED, CampaignState.ABORTED})
@@ -55,6 +55,11 @@ def worker(
         process.wait()
         if output is not None:
             output.close()
+
+
+def probed(store: Store, testbed: str = "nothing") -> None:
+    """Wait until a testbed was asked for what it can carry, which takes it for a moment."""
+    until(lambda: any(one.name == testbed and one.limits is not None and not one.in_use_by for one in store.testbeds.list()))
 
 
 def alive(store: Store, name: str) -> None:

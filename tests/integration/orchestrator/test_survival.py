@@ -15,7 +15,7 @@ from rackproof.model.verdict import Verdict
 from rackproof.settings import Settings
 from rackproof.store import Store, cluster
 from rackproof.store.embedded import EmbeddedServer
-from tests.integration.orchestrator.support import alive, ended, kinds, state, submit, under_way, until, worker
+from tests.integration.orchestrator.support import BOUND_S, alive, ended, kinds, state, submit, under_way, until, worker
 from tests.kinds.nothing.kind import executions
 
 
@@ -25,12 +25,14 @@ def all_passed(record: CampaignRecord, trials: int) -> None:
 
 
 def test_kill_9_in_a_trial_and_it_goes_on_at_that_trial(store: Store, environment: dict[str, str], tmp_path: Path) -> None:
-    marker, device = tmp_path / "marker", tmp_path / "device.json"
+    marker, device, hold = tmp_path / "marker", tmp_path / "device.json", tmp_path / "hold"
+    hold.write_text("3")
     with worker(environment, "a") as first:
-        campaign = submit_when_there(store, trials=6, sleep_s=0.4, marker=str(marker), device_file=str(device))
-        under_way(store, campaign, 3)
+        campaign = submit_when_there(store, trials=6, sleep_s=0.1, marker=str(marker), device_file=str(device), hold_file=str(hold))
+        until(lambda: executions(marker, campaign).get(3) == 1)
         first.kill()
         first.wait()
+    hold.unlink()
     assert state(store, campaign) is CampaignState.INTERRUPTED
     assert json.loads(device.read_text())["running"] == "level 1"  # as hardware would, it stays as it was left
     with worker(environment, "a"):
@@ -51,9 +53,10 @@ def test_kill_9_in_a_trial_and_it_goes_on_at_that_trial(store: Store, environmen
 
 
 def test_a_device_that_cannot_be_brought_back_ends_the_campaign(store: Store, environment: dict[str, str], tmp_path: Path) -> None:
-    device = tmp_path / "device.json"
+    device, hold = tmp_path / "device.json", tmp_path / "hold"
+    hold.write_text("2")
     with worker(environment, "a") as first:
-        campaign = submit_when_there(store, trials=4, sleep_s=0.4, device_file=str(device))
+        campaign = submit_when_there(store, trials=4, device_file=str(device), hold_file=str(hold))
         under_way(store, campaign, 2)
         first.kill()
         first.wait()
@@ -71,14 +74,16 @@ def test_another_worker_adopts_what_a_silent_one_has_and_the_silent_one_writes_n
     store: Store, environment: dict[str, str], tmp_path: Path
 ) -> None:
     """The process is frozen, as on a machine that is suspended: only its silence tells."""
-    marker = tmp_path / "marker"
-    with worker(environment, "a", timeout_s=5) as first:
-        campaign = submit_when_there(store, trials=3, sleep_s=1.5, marker=str(marker))
-        under_way(store, campaign, 2)
+    marker, hold = tmp_path / "marker", tmp_path / "hold"
+    hold.write_text("2")
+    with worker(environment, "a", timeout_s=8) as first:
+        campaign = submit_when_there(store, trials=3, marker=str(marker), hold_file=str(hold))
+        until(lambda: executions(marker, campaign).get(2) == 1)
         first.send_signal(signal.SIGSTOP)
         with worker(environment, "b", timeout_s=60):
             until(lambda: any(one.name == "b" and campaign in one.campaigns for one in store.workers.list()))
             first.send_signal(signal.SIGCONT)
+            hold.unlink()
             record = ended(store, campaign)
             # The zombie noticed, let go, and serves again.
             alive(store, "a")
@@ -107,9 +112,9 @@ def test_sigterm_hands_the_lease_back_and_the_next_start_goes_on(store: Store, e
     marker, device = tmp_path / "marker", tmp_path / "device.json"
     with worker(environment, "a", timeout_s=600) as first:
         campaign = submit_when_there(store, trials=4, sleep_s=20.0, marker=str(marker), device_file=str(device))
-        under_way(store, campaign, 1)
+        until(lambda: executions(marker, campaign).get(1) == 1)
         first.terminate()
-        assert first.wait(30) == 0
+        assert first.wait(BOUND_S) == 0
     assert state(store, campaign) is CampaignState.INTERRUPTED
     # In the middle of 20 s of traffic, and yet the device is as it was found.
     assert json.loads(device.read_text())["running"] == "level 0"

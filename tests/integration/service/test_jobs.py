@@ -13,7 +13,7 @@ from rackproof.store import Store, schema, schema_service
 from rackproof.store.transactions import JOBS, WORK
 
 
-def a_worker(store: Store, name: str, lives_s: float = 60) -> str:
+def a_worker(store: Store, name: str, lives_s: float = 3600) -> str:
     """A worker's row as the worker itself writes it; its incarnation."""
     incarnation = f"incarnation of {name}"
     expires = func.clock_timestamp() + timedelta(seconds=lives_s)
@@ -140,7 +140,7 @@ def test_many_workers_take_each_job_once(store: Store) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(300)
     assert sorted(taken) == jobs
 
 
@@ -154,5 +154,5 @@ def test_whoever_waits_is_told(store: Store) -> None:
         job = store.jobs.want("report")
         store.jobs.take(worker, [])
         store.jobs.fail(job, worker, "no paper")
-        told = [(each.channel, each.payload) for each in listener.notifies(timeout=10, stop_after=2)]
+        told = [(each.channel, each.payload) for each in listener.notifies(timeout=60, stop_after=2)]
     assert told == [(WORK, f"job {job}"), (JOBS, str(job))]

@@ -22,7 +22,7 @@ from rackproof.store.embedded import cluster_of, stop_if_unused
 from rackproof.supervisor import MemberPlan, Tree
 
 ROOT = Path(__file__).parents[3]
-BOUND_S = 60.0
+BOUND_S = 180.0
 
 
 def until(what: Callable[[], Any]) -> Any:
@@ -53,7 +53,8 @@ def ended(process: "subprocess.Popen[str]") -> Iterator["subprocess.Popen[str]"]
 
 
 def lines_of(log: Path, words: str) -> list[str]:
-    return [line for line in log.read_text().splitlines() if words in line]
+    whole = log.read_text().rpartition("\n")[0]  # the last line may be being written
+    return [line for line in whole.splitlines() if words in line]
 
 
 @pytest.fixture
@@ -117,7 +118,8 @@ def test_what_dies_is_started_again_and_nobody_is_turned_away(up: Up) -> None:
     assert up.answer() == 200
     api = up.member("serve --fd")
     assert api is not None
-    api.send_signal(signal.SIGKILL)
+    api.kill()
+    api.wait(BOUND_S)
     # The socket belongs to the supervisor: a request that comes meanwhile waits, and is answered.
     assert up.answer("/healthz") == 200
     assert up.member("serve --fd") != api
@@ -145,7 +147,9 @@ def test_what_dies_is_started_again_and_nobody_is_turned_away(up: Up) -> None:
 def test_a_second_one_in_the_same_folder_and_a_port_in_use_are_refused(up: Up, tmp_path: Path) -> None:
     def refused(folder: Path, *arguments: str) -> str:
         environment = {**os.environ, "RACKPROOF_DATA_DIR": str(folder), "COLUMNS": "300"}
-        done = subprocess.run(command("up", *arguments), cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            command("up", *arguments), cwd=ROOT, env=environment, capture_output=True, text=True, timeout=BOUND_S, check=False
+        )
         assert done.returncode == 3, done.stderr
         return done.stderr
 
@@ -176,11 +180,10 @@ def test_when_the_supervisor_is_killed_the_others_end_and_the_next_start_works_a
         assert again.ready().answer() == 200
         family = psutil.Process(again.process.pid).children(recursive=True)
         assert len(family) >= 2
-        began = time.monotonic()
         again.process.send_signal(signal.SIGINT)
         assert again.process.wait(BOUND_S) == 0
-        assert time.monotonic() - began < 20
-        _, alive = psutil.wait_procs(family, timeout=5)
+        assert not lines_of(again.log, "the worker does not end")
+        _, alive = psutil.wait_procs(family, timeout=BOUND_S)
         assert not alive
     assert server_pid(cluster_of(data_dir)) is None
 

@@ -1,6 +1,7 @@
 """A campaign that this process runs, as the command line does."""
 
 import itertools
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,9 +12,9 @@ _numbers = itertools.count(1)
 
 
 @contextmanager
-def running(store: Store, campaign: int, resource: str = "a device", timeout_s: float = 30.0) -> Iterator[Store]:
+def running(store: Store, campaign: int, resource: str = "a device", timeout_s: float = 600.0) -> Iterator[Store]:
     """The store for whoever runs the campaign: RUNNING as long as this lasts, INTERRUPTED where it ends without finish()."""
-    incarnation = store.workers.register(f"{LOCAL}test-{next(_numbers)}", (), timeout_s)
+    incarnation = store.workers.register(f"{LOCAL}test-{os.getpid()}-{next(_numbers)}", (), timeout_s)
     try:
         lease = store.leases.take(campaign, incarnation=incarnation, resources=[resource])
         try:

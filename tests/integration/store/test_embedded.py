@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -64,8 +64,11 @@ def kill(server: EmbeddedServer) -> None:
     """Kill every process of a server: a session that is left would still do one more piece of work before it notices."""
     pid = cluster.server_pid(server.cluster)
     assert pid is not None
-    for process in [psutil.Process(pid), *psutil.Process(pid).children()]:
-        process.kill()
+    postmaster = psutil.Process(pid)
+    postmaster.suspend()  # it starts no further process meanwhile
+    for process in [*postmaster.children(), postmaster]:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
     deadline = time.monotonic() + 30
     while cluster.server_pid(server.cluster) is not None:
         assert time.monotonic() < deadline
@@ -98,7 +101,7 @@ def used_elsewhere(data_dir: Path, prefix: Sequence[str] = ()) -> Iterator["subp
 def leave(process: "subprocess.Popen[str]") -> None:
     assert process.stdin is not None
     process.stdin.close()
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=120) == 0
 
 
 def test_the_server_starts_with_the_first_and_stops_with_the_last(data_dir: Path) -> None:
@@ -117,12 +120,13 @@ def test_the_server_starts_with_the_first_and_stops_with_the_last(data_dir: Path
 def test_two_that_come_at_once_share_one_server(data_dir: Path) -> None:
     with ExitStack() as stack:
         users = [stack.enter_context(used_elsewhere(data_dir)) for _ in range(2)]
-        servers = [
-            process
-            for process in psutil.process_iter(["cmdline"])
+        servers = {
+            process.info["pid"]: process.info["ppid"]
+            for process in psutil.process_iter(["pid", "ppid", "cmdline"])
             if "-D" in (process.info["cmdline"] or []) and str(cluster_of(data_dir).data) in process.info["cmdline"]
-        ]
-        assert len(servers) == 1
+        }
+        # A session that was started in this moment has no name of its own yet.
+        assert len([parent for parent in servers.values() if parent not in servers]) == 1
         for user in users:
             leave(user)
     assert not running(data_dir)
@@ -201,7 +205,7 @@ def test_ctrl_c_in_the_terminal_does_not_reach_the_server(data_dir: Path) -> Non
         assert os.getsid(pid) == pid
         assert os.getpgid(pid) != os.getpgid(user.pid)
         os.killpg(user.pid, signal.SIGINT)
-        assert user.wait(timeout=30) != 0
+        assert user.wait(timeout=120) != 0
         assert running(data_dir)
 
 
@@ -290,19 +294,18 @@ def test_a_server_that_cannot_start_says_why(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server:
         control = server.cluster.data / "global" / "pg_control"
     control.write_bytes(b"\0" * control.stat().st_size)
-    with (
-        pytest.raises(StoreError, match=r"did not start in .*: .*FATAL: .*incompatible with server .*PG_CONTROL_VERSION"),
-        EmbeddedServer(data_dir),
-    ):
-        pass
-    started = time.monotonic()
-    with EmbeddedServer(data_dir / "another"):  # the turn was given back
-        assert time.monotonic() - started < 30
+    for _ in range(2):  # the turn was given back: the second one does not wait for the first
+        with (
+            pytest.raises(StoreError, match=r"did not start in .*: .*FATAL: .*incompatible with server .*PG_CONTROL_VERSION"),
+            EmbeddedServer(data_dir),
+        ):
+            pass
 
 
 FILLS_THE_DISK = """
 import os, sys
 from pathlib import Path
+from sqlalchemy import text
 from rackproof.errors import StoreError
 from rackproof.settings import Settings
 from rackproof.store import Store
@@ -315,6 +318,9 @@ saved = 0
 filler = folder / "filler"
 try:
     with Store.open(settings) as store:
+        # The server's log has room of its own: it is the data that finds none.
+        with store.transactions.step("another file of the log") as connection:
+            connection.execute(text("SELECT pg_switch_wal()"))
         trials = [a_trial(index) for index in range(1, 2001)]
         number = store.create_campaign(name="n", kind="k", testbed="b", plan=plan, plan_text="", plan_sha256="", trials=trials)
         free = os.statvfs(folder)
@@ -334,7 +340,7 @@ print(saved, len(results), all(result == a_result(500) for result in results))
 
 def test_a_full_disk_is_said_with_the_trial_and_nothing_finished_is_lost(tmp_path: Path) -> None:
     command = small_disk(tmp_path, "120m", [sys.executable, "-c", FILLS_THE_DISK, str(tmp_path)])
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=process_environment())
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=process_environment())
     assert done.returncode == 0, done.stderr
     said, left = done.stdout.splitlines()
     assert said.startswith("the result of trial ")

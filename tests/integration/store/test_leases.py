@@ -78,10 +78,13 @@ def test_running_one_campaign_says_nothing_of_another(store: Store, campaign: Ma
 
 def test_nobody_else_can_run_it_or_use_its_devices_meanwhile(store: Store, campaign: MakeCampaign, environment: dict[str, str]) -> None:
     number, other = campaign(), campaign(name="another")
-    with run_elsewhere(number, environment):
-        with pytest.raises(Conflict, match=rf"campaign {number} is being run by worker local-test-1"), running(store, number):
+    with run_elsewhere(number, environment) as worker:
+        with pytest.raises(Conflict, match=rf"campaign {number} is being run by worker local-test-{worker.pid}-1"), running(store, number):
             pass
-        with pytest.raises(Conflict, match=rf"in use by campaign {number} \(a campaign\) on worker local-test-1"), running(store, other):
+        with (
+            pytest.raises(Conflict, match=rf"in use by campaign {number} \(a campaign\) on worker local-test-{worker.pid}-1"),
+            running(store, other),
+        ):
             pass
         assert store.campaign(number).state is CampaignState.RUNNING
         assert store.campaign(other).state is CampaignState.PENDING
@@ -153,13 +156,17 @@ def test_whoever_lost_the_lease_writes_nothing_more(store: Store, campaign: Make
 
 def test_a_worker_that_is_silent_too_long_is_dead_whatever_its_process_does(store: Store, campaign: MakeCampaign) -> None:
     number = campaign()
-    with running(store, number, timeout_s=0.2):
+    incarnation = store.workers.register("silent", (), timeout_s=600)
+    store.leases.take(number, incarnation=incarnation, resources=["a device"])
+    (worker,) = store.workers.list()
+    assert (worker.alive, worker.campaigns) == (True, (number,))
+    store.workers.renew(incarnation, timeout_s=0.1)  # and nothing more is heard of it
+    deadline = time.monotonic() + 30
+    while worker.alive:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
         (worker,) = store.workers.list()
-        assert (worker.alive, worker.campaigns) == (True, (number,))
-        time.sleep(0.25)
-        (worker,) = store.workers.list()
-        assert not worker.alive
-        assert store.campaign(number).state is CampaignState.INTERRUPTED
+    assert store.campaign(number).state is CampaignState.INTERRUPTED
 
 
 def test_a_lease_outlives_the_connections_of_its_holder(store: Store, campaign: MakeCampaign) -> None:
@@ -190,12 +197,14 @@ def test_whoever_looks_while_campaigns_begin_and_end_sees_no_interruption(store:
     watchers = [threading.Thread(target=look) for _ in range(2)]
     for watcher in watchers:
         watcher.start()
-    for number in numbers:
-        with running(store, number) as leased:
-            leased.finish(number, CampaignState.DONE, Verdict.PASS)
-    done.set()
-    for watcher in watchers:
-        watcher.join(timeout=30)
+    try:
+        for number in numbers:
+            with running(store, number) as leased:
+                leased.finish(number, CampaignState.DONE, Verdict.PASS)
+    finally:
+        done.set()
+        for watcher in watchers:
+            watcher.join(timeout=60)
     assert seen <= {CampaignState.PENDING, CampaignState.RUNNING, CampaignState.DONE}
 
 

@@ -95,7 +95,7 @@ def test_many_dispatchers_at_once_use_nothing_twice_and_take_all_or_nothing(stor
     guard, failures = threading.Lock(), []
 
     def work(me: str) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         try:
             while len(order) < len(campaigns) and time.monotonic() < deadline:
                 lease = store.leases.dispatch(me, [*beds]).lease
@@ -121,7 +121,7 @@ def test_many_dispatchers_at_once_use_nothing_twice_and_take_all_or_nothing(stor
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=90)
+        thread.join(timeout=300)
     assert failures == []
     assert sorted(order) == campaigns
 
@@ -340,25 +340,27 @@ def test_whoever_listens_hears_at_once_and_is_told_when_something_may_have_been_
 ) -> None:
     me = serve(store, "w", one=["a"])
     with Listener(store.url, [WORK]) as listener:
-        assert listener.wait(10) == [(WORK, "")]
+        assert listener.wait(60) == [(WORK, "")]
         campaign = submit()
-        assert (WORK, "queue") in listener.wait(10)
+        assert (WORK, "queue") in listener.wait(60)
         assert store.leases.dispatch(me, ["one"]).lease is not None
         store.queue.cancel(campaign, "")
-        heard = listener.wait(10)
+        heard = listener.wait(60)
         while (WORK, f"cancel {campaign}") not in heard:
             assert heard, "the cancellation was not told"
-            heard = listener.wait(10)
+            heard = listener.wait(60)
         assert listener.wait(0.01) == []
         timer = threading.Timer(0.1, listener.wake)
         timer.start()
         begun = time.monotonic()
-        assert listener.wait(30) == []
-        assert time.monotonic() - begun < 20
+        assert listener.wait(120) == []
+        assert time.monotonic() - begun < 100
+        timer.join()
         with store.transactions.step("test") as connection:
             connection.execute(
                 text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rackproof listening'")
             )
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while (WORK, "") not in listener.wait(1):
             assert time.monotonic() < deadline, "the connection was not made again"
+    listener.wake()  # a signal may come as late as that

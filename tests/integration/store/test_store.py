@@ -304,9 +304,11 @@ def test_a_reader_of_events_misses_none_that_many_write_at_once(store: Store, ca
 
     reader = threading.Thread(target=read)
     reader.start()
-    run_all(lambda writer: [store.add_event(number, "e", {"writer": writer}) for _ in range(25)], range(6))
-    done.set()
-    reader.join(timeout=30)
+    try:
+        run_all(lambda writer: [store.add_event(number, "e", {"writer": writer}) for _ in range(25)], range(6))
+    finally:
+        done.set()
+        reader.join(timeout=60)
     assert len(seen) == 150
     assert seen == sorted(seen)
 

@@ -76,15 +76,17 @@ class Nothing:
         if plan.marker is not None:
             mark(Path(plan.marker), campaign, trial.index)
         capture = _no_capture(plan.rows)
-        if plan.sleep_s > 0:
+        sleep_s = plan.sleep_s
+        while sleep_s > 0 or _held(plan, trial.index):
             traffic = Traffic(
-                streams=(), campaign=campaign, trial=trial.index, seed=trial.seed, warmup_s=0.0, duration_s=plan.sleep_s, drain_s=0.0
+                streams=(), campaign=campaign, trial=trial.index, seed=trial.seed, warmup_s=0.0, duration_s=sleep_s or 0.02, drain_s=0.0
             )
             run = rig.generator.start(traffic)
             try:
                 run.wait()
             finally:
                 run.stop()
+            sleep_s = 0.0
         match _planted(plan, trial.index, done):
             case Verdict.ERROR:
                 raise GeneratorError(f"trial {trial.index} was planted to go wrong")
@@ -172,6 +174,13 @@ def executions(marker: Path, campaign: int) -> dict[int, int]:
         if found == campaign:
             counts[trial] = counts.get(trial, 0) + 1
     return counts
+
+
+def _held(plan: NothingPlan, index: int) -> bool:
+    try:
+        return plan.hold_file is not None and Path(plan.hold_file).read_text() == str(index)
+    except FileNotFoundError:
+        return False
 
 
 def _planted(plan: NothingPlan, index: int, done: int) -> Verdict | None:

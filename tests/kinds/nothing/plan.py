@@ -18,7 +18,10 @@ class Plant(BaseModel):
 
 
 class NothingPlan(Plan):
-    """marker: a file to which every execution of a trial appends "CAMPAIGN TRIAL PID". device_file: where the device keeps what it is."""
+    """marker: a file to which every execution of a trial appends "CAMPAIGN TRIAL PID". device_file: where the device keeps what it is.
+
+    hold_file: while it is there, the trial whose number stands in it does not end.
+    """
 
     testbed: str = Field(default="nothing")
     trials: int = Field(default=3, ge=1, le=100_000, description="How many trials.")
@@ -31,6 +34,7 @@ class NothingPlan(Plan):
     plant: tuple[Plant, ...] = ()
     marker: str | None = None
     device_file: str | None = None
+    hold_file: str | None = None
 
     @model_validator(mode="after")
     def _countable(self) -> Self:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from rackproof.model.service import Role
 from rackproof.settings import Settings
 from rackproof.store import Store
-from tests.browser.conftest import BOUND_MS, Opener
+from tests.browser.conftest import BOUND_MS, Opener, through
 from tests.integration.accounts.serving import PASSWORD, serving
 from tests.integration.web.house import Site
 from tests.integration.web.seeds import cheap
@@ -89,7 +89,7 @@ def test_a_token_is_shown_once_works_and_is_revoked(opened: Opener, site: Site) 
     page.reload()
     assert secret not in page.content()
     expect(page.locator("#made")).to_be_hidden()
-    page.get_by_role("button", name="Revoke nightly CI").click()
+    through(page.get_by_role("button", name="Revoke nightly CI"))
     expect(page.get_by_role("region", name="Tokens")).to_contain_text("revoked")
     assert status() == 401
 
@@ -122,7 +122,7 @@ def test_an_admin_makes_changes_and_removes_a_user(opened: Opener, site: Site) -
     page.get_by_label("Name", exact=True).fill("grace")
     page.get_by_label("Full name").fill("Grace Hopper")
     page.get_by_label("Role").select_option("viewer")
-    page.get_by_role("button", name="Make the user").click()
+    through(page.get_by_role("button", name="Make the user"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Grace Hopper")
     expect(page.locator(".facts")).to_contain_text("nothing yet: set a password")
     page.get_by_label("Password", exact=True).fill(NEW)
@@ -131,16 +131,16 @@ def test_an_admin_makes_changes_and_removes_a_user(opened: Opener, site: Site) -
     assert site.store.accounts.sign_in("grace", NEW, "127.0.0.1") is not None
     page.get_by_label("Full name").fill("")
     page.get_by_label("Role").select_option("engineer")
-    page.get_by_role("button", name="Save").click()
+    through(page.get_by_role("button", name="Save"))
     expect(page.get_by_role("heading", level=1)).to_have_text("grace")
     assert site.store.accounts.by_name("grace").role is Role.ENGINEER
-    page.get_by_role("button", name="Disable").click()
+    through(page.get_by_role("button", name="Disable"))
     expect(page.get_by_role("button", name="Enable")).to_be_visible()
     assert site.store.accounts.by_name("grace").disabled
-    page.get_by_role("button", name="Enable").click()
+    through(page.get_by_role("button", name="Enable"))
     expect(page.get_by_role("button", name="Disable")).to_be_visible()
-    page.get_by_role("button", name="Remove").click()
-    page.wait_for_url(f"{site.address}/users")
+    through(page.get_by_role("button", name="Remove"))
+    expect(page).to_have_url(f"{site.address}/users")
     assert "grace" not in [user.name for user in site.store.accounts.users()]
 
     page.goto(f"{site.address}/audit")

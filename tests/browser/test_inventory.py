@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from rackproof.model.service import Role
-from tests.browser.conftest import Opener
+from tests.browser.conftest import Opener, through
 from tests.integration.web.house import Site
 from tests.inventories import LAB, SECRET
 
@@ -11,7 +11,7 @@ from tests.inventories import LAB, SECRET
 def test_a_testbed_is_written_down_loaded_saved_and_its_device_cleared(opened: Opener, site: Site) -> None:
     visit = opened(site, Role.ADMIN)
     page = visit.go("/testbeds")
-    page.get_by_role("link", name="Add a testbed").click()
+    through(page.get_by_role("link", name="Add a testbed"))
     text = page.get_by_role("textbox", name="The inventory as YAML")
     expect(page.locator("#yaml-state")).to_have_text("valid")
     text.fill(LAB.replace("become: env:SUDO", f"password: {SECRET}"))
@@ -33,6 +33,6 @@ def test_a_testbed_is_written_down_loaded_saved_and_its_device_cleared(opened: O
     site.store.devices.offline("lab1", "switch-1", "it did not answer")
     page.on("dialog", lambda dialog: dialog.accept())
     page.reload()
-    page.get_by_role("button", name="Clear switch-1").click()
+    through(page.get_by_role("button", name="Clear switch-1"))
     expect(page.get_by_text("switch-1 is offline")).to_have_count(0)
     assert site.store.devices.list() == []

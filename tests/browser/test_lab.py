@@ -5,13 +5,23 @@ import re
 from playwright.sync_api import expect
 
 from rackproof.model.service import Role, TestbedState
-from tests.browser.conftest import Opener
+from tests.browser.conftest import Opener, caught, through, until
 from tests.integration.web.house import Site
 from tests.integration.web.written import plan_text
 
 NAME = "Nightly, kernel scheduler"
 #: More often a page does not ask for what is new.
 POLL_MS = 5_500
+#: Puts a button with the focus into a part, and notes what was stopped because of it.
+HELD = """
+    () => {
+        document.querySelector("#now").insertAdjacentHTML("beforeend", "<button id=held>held</button>");
+        document.querySelector("#held").focus();
+        window.stopped = [];
+        for (const stage of ["htmx:beforeRequest", "htmx:beforeSwap"])
+            document.addEventListener(stage, (event) => { if (event.defaultPrevented) window.stopped.push(stage); });
+    }
+"""
 
 
 def test_a_testbed_is_kept_and_given_back(opened: Opener, site: Site) -> None:
@@ -20,7 +30,7 @@ def test_a_testbed_is_kept_and_given_back(opened: Opener, site: Site) -> None:
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_label("What for").fill("a new cable")
     page.get_by_role("button", name="4 hours").click()
-    page.get_by_role("button", name="Keep it", exact=True).click()
+    through(page.get_by_role("button", name="Keep it", exact=True))
     kept = page.get_by_role("region", name="Reservations")
     expect(kept).to_contain_text("a new cable")
     reservation = site.store.reservations.list("lab-2")[0]
@@ -32,7 +42,7 @@ def test_a_testbed_is_kept_and_given_back(opened: Opener, site: Site) -> None:
     page.get_by_role("button", name="Keep it", exact=True).click()
     expect(page.locator("[data-reserve] .said")).to_contain_text("engineer has reserved lab-2")
 
-    page.get_by_role("button", name="Give back what engineer keeps").click()
+    through(page.get_by_role("button", name="Give back what engineer keeps"))
     expect(page.get_by_role("heading", name="Kept before")).to_be_visible()
     assert site.store.reservations.list("lab-2") == []
 
@@ -42,10 +52,10 @@ def test_an_admin_takes_a_testbed_offline_has_it_checked_and_lets_others_adopt(o
     page.on("dialog", lambda dialog: dialog.accept())
     page.locator("summary", has_text="Take it offline").click()
     page.get_by_label("Why").fill("the switch is being replaced")
-    page.get_by_role("button", name="Take it offline").click()
+    through(page.get_by_role("button", name="Take it offline"))
     expect(page.locator(".callout")).to_contain_text("the switch is being replaced. Nothing starts on it")
     assert site.store.testbeds.get("bench").state is TestbedState.OFFLINE
-    page.get_by_role("button", name="Bring it back").click()
+    through(page.get_by_role("button", name="Bring it back"))
     expect(page.locator("summary", has_text="Take it offline")).to_be_visible()
     assert site.store.testbeds.get("bench").state is TestbedState.ONLINE
 
@@ -55,16 +65,16 @@ def test_an_admin_takes_a_testbed_offline_has_it_checked_and_lets_others_adopt(o
     expect(page.locator(".golden .said")).to_contain_text("expected a plan for the testbed bench, found one for lab-2")
     page.get_by_label("Golden plan").fill(plan_text("Golden"))
     page.get_by_label("When", exact=True).fill("0 5 * * 1-5")
-    page.get_by_role("button", name="Save").click()
+    through(page.get_by_role("button", name="Save"))
     expect(page.locator("main")).to_contain_text("Monday to Friday at 05:00, UTC")
     page.locator("summary", has_text="Change the health check").click()
-    page.get_by_role("button", name="Remove the health check").click()
+    through(page.get_by_role("button", name="Remove the health check"))
     expect(page.locator("summary", has_text="Set a health check")).to_be_visible()
     assert site.store.testbeds.get("bench").golden_plan is None
 
     page.goto(f"{site.address}/testbeds")
     expect(page.get_by_role("region", name="Workers")).to_contain_text("alive")
-    page.get_by_role("button", name="Let others adopt the campaigns of bench-1").click()
+    through(page.get_by_role("button", name="Let others adopt the campaigns of bench-1"))
     expect(page.get_by_role("region", name="Workers")).to_contain_text("gone")
 
 
@@ -76,13 +86,14 @@ def test_a_testbeds_page_refreshes_itself_but_not_under_ones_hands(opened: Opene
     site.store.testbeds.set_state("lab-2", TestbedState.OFFLINE, "a cable is loose")
     page.clock.fast_forward(POLL_MS)
     expect(page.locator(".callout")).to_contain_text("a cable is loose")
-    # A part with the focus in it waits.
-    page.evaluate("document.querySelector('#now').insertAdjacentHTML('beforeend', '<button id=held>held</button>')")
-    page.locator("#held").focus()
+    # A part with the focus in it waits, also where it was asked for before.
+    late = caught(page, "**/testbeds/lab-2/now", lambda: page.clock.fast_forward(POLL_MS))
     site.store.testbeds.set_state("lab-2", TestbedState.OFFLINE, "two cables are loose")
-    page.evaluate("document.addEventListener('htmx:beforeRequest', (event) => { window.stopped = event.defaultPrevented; })")
+    page.evaluate(HELD)
+    late.continue_()
+    until(page, "window.stopped.includes('htmx:beforeSwap')")
     page.clock.fast_forward(POLL_MS)
-    page.wait_for_function("window.stopped === true")
+    until(page, "window.stopped.includes('htmx:beforeRequest')")
     expect(page.locator("#held")).to_be_focused()
     page.locator("#held").blur()
     page.clock.fast_forward(POLL_MS)

@@ -8,7 +8,7 @@ from playwright.sync_api import Dialog, Page, expect
 
 from rackproof.model.service import Role
 from testplans.switch_qos.kind import SwitchQos
-from tests.browser.conftest import Opener, Visit
+from tests.browser.conftest import BOUND_MS, Opener, Visit
 from tests.integration.web.house import Site
 
 DEMO = (SwitchQos.folder / "demo.yaml").read_text()
@@ -34,6 +34,12 @@ def fill(page: Page, pointer: str, value: str) -> None:
     with page.expect_response("**/campaigns/new/yaml"):
         asked.fill(value)
         asked.press("Tab")
+    written(page)
+
+
+def written(page: Page) -> None:
+    """Wait until what was changed in the form is in the text, and the form is as the text has it."""
+    expect(page.locator("#plan-form")).not_to_have_attribute("aria-busy", "true")
 
 
 def test_a_plan_is_written_in_the_form_and_submitted(opened: Opener, site: Site) -> None:
@@ -98,9 +104,11 @@ def test_devices_are_added_moved_and_removed_by_keyboard(opened: Opener, site: S
     expect(page.locator("#yaml-state")).to_have_text("valid")
     with page.expect_response("**/campaigns/new/yaml"):
         page.get_by_role("button", name="Move Device 4 up").press("Enter")
+    written(page)
     expect(page.locator('[data-path="/devices/2/name"]')).to_have_value("second reference")
     with page.expect_response("**/campaigns/new/yaml"):
         page.get_by_role("button", name="Remove Device 1").press("Enter")
+    written(page)
     expect(page.locator("[data-where=devices] > .item")).to_have_count(3)
     said = page.locator("#plan-text")
     expect(said).not_to_have_value(re.compile("linux-htb"))
@@ -152,7 +160,7 @@ def test_what_a_worker_says_takes_the_place_of_what_was_foreseen(opened: Opener,
     expect(page.locator("#foresight-state")).to_have_text("asking the testbed")
     expect(page.locator("#foresight dd").first).to_have_text("30")
     job = None
-    for _ in range(200):
+    for _ in range(BOUND_MS // 50):
         if (job := site.store.jobs.take(incarnation, ["bench"], ["rehearsal"])) is not None:
             break
         page.wait_for_timeout(50)

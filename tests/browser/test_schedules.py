@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from rackproof.model.service import Role, SuiteRunState
 from rackproof.store.firing import Firing
-from tests.browser.conftest import Opener
+from tests.browser.conftest import Opener, through
 from tests.integration.web.house import Site
 
 BROKEN = "kind: switch-qos\nname: Broken\ndevices: [linux-htb]\ndisciplines: [strict-priority]\nload: {per_sender_mbps: [-4]}\n"
@@ -51,7 +51,7 @@ def test_a_suite_is_scheduled_corrected_run_and_paused(opened: Opener, site: Sit
     page.get_by_role("button", name="Make the schedule").click()
     expect(page.locator("#schedule > .said")).to_contain_text("plan 2: the plan cannot be used")
     plans.nth(1).get_by_role("button", name="Remove").click()
-    page.get_by_role("button", name="Make the schedule").click()
+    through(page.get_by_role("button", name="Make the schedule"))
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Saturdays")
     made = next(one for one in site.store.schedules.list() if one.name == "Saturdays")
@@ -59,24 +59,24 @@ def test_a_suite_is_scheduled_corrected_run_and_paused(opened: Opener, site: Sit
     assert (made.emails, made.webhooks) == (("lab@example.org", "ada@example.org"), ("https://chat.example.org/secret",))
     expect(page.locator(".facts")).to_contain_text("https://chat.example.org/…")
 
-    page.get_by_role("button", name="Pause Saturdays").click()
+    through(page.get_by_role("button", name="Pause Saturdays"))
     expect(page.get_by_role("button", name="Let Saturdays fire again")).to_be_visible()
     assert site.store.schedules.get(made.id).paused
-    page.get_by_role("button", name="Let Saturdays fire again").click()
+    through(page.get_by_role("button", name="Let Saturdays fire again"))
     expect(page.get_by_role("button", name="Pause Saturdays")).to_be_visible()
 
     # What is edited keeps what nobody is shown.
-    page.get_by_role("link", name="Edit").click()
+    through(page.get_by_role("link", name="Edit"))
     expect(page.get_by_label("Name", exact=True)).to_have_value("Saturdays")
     page.get_by_label("If the last run has not ended").select_option("Queue behind it")
     page.get_by_label("Mail the digest to").fill("")
-    page.get_by_role("button", name="Save").click()
+    through(page.get_by_role("button", name="Save"))
     expect(page.locator(".facts")).to_contain_text("queue behind it")
     changed = site.store.schedules.get(made.id)
     assert (changed.emails, changed.webhooks) == ((), ("https://chat.example.org/secret",))
     assert changed.plans == made.plans
 
-    page.get_by_role("button", name="Run Saturdays now").click()
+    through(page.get_by_role("button", name="Run Saturdays now"))
     expect(page.get_by_role("heading", level=1)).to_contain_text("Saturdays, run")
     expect(page.locator("main")).to_contain_text("as soon as a worker lives")
     # Without a reload, the page says what became of it.
@@ -86,6 +86,6 @@ def test_a_suite_is_scheduled_corrected_run_and_paused(opened: Opener, site: Sit
 
     page.goto(f"{site.address}/schedules/{made.id}")
     page.on("dialog", lambda dialog: dialog.accept())
-    page.get_by_role("button", name="Delete").click()
+    through(page.get_by_role("button", name="Delete"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Schedules")
     assert "Saturdays" not in [one.name for one in site.store.schedules.list()]

@@ -39,40 +39,48 @@ class Wire:
             self._cut = False
 
     def close(self) -> None:
-        """Cut it for good."""
+        """Cut it for good. Nothing of it is left."""
         self.cut()
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
         self._listening.close()
-        self._thread.join(timeout=10)
 
     def _accept(self) -> None:
+        serving = []
         while True:
             try:
                 near, _ = self._listening.accept()
             except OSError:
-                return
-            with self._lock:
-                is_cut = self._cut
-            if is_cut:
-                near.close()
-                continue
-            far = socket.create_connection(self._target)
-            with self._lock:
-                self._open |= {near, far}
-            for source, sink in ((near, far), (far, near)):
-                threading.Thread(target=self._carry, args=(source, sink), daemon=True).start()
+                break
+            serving.append(threading.Thread(target=self._serve, args=(near,), daemon=True))
+            serving[-1].start()
+        for thread in serving:
+            thread.join()
 
-    def _carry(self, source: socket.socket, sink: socket.socket) -> None:
+    def _serve(self, near: socket.socket) -> None:
+        """One connection to its end. It is known to whoever cuts before a byte gets through, and closed when both ways are done."""
+        with near, suppress(OSError), socket.create_connection(self._target) as far:
+            with self._lock:
+                if self._cut:
+                    return
+                self._open |= {near, far}
+            back = threading.Thread(target=_carry, args=(far, near), daemon=True)
+            back.start()
+            _carry(near, far)
+            back.join()
+            with self._lock:
+                self._open -= {near, far}
+
+
+def _carry(source: socket.socket, sink: socket.socket) -> None:
+    """One way of a connection. Where it ends, the other ends, too."""
+    with suppress(OSError):
+        while chunk := source.recv(_CHUNK):
+            sink.sendall(chunk)
+    for one in (source, sink):
         with suppress(OSError):
-            while chunk := source.recv(_CHUNK):
-                sink.sendall(chunk)
-        for one in (source, sink):
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-        with self._lock:
-            self._open -= {source}
-        source.close()
+            one.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager

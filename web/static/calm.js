@@ -1,10 +1,14 @@
 // Parts that refresh by themselves wait while somebody is at one of their links or buttons, or has chosen some of their lines: it must not
-// vanish from under them.
+// vanish from under them. What was asked for before somebody came, or by a part that is not there any more, takes no place either.
 "use strict";
-document.addEventListener("htmx:beforeRequest", (event) => {
-  if (event.target.matches("form")) return; // somebody asked
-  const list = event.target.dataset.calm === undefined ? event.target : event.detail.target;
-  if (list !== event.target && list.querySelector("input:checked")) event.preventDefault();
-  const held = document.activeElement?.closest("a, button, input, select, summary");
-  if (held && list.contains(held)) event.preventDefault();
-});
+{
+  const wait = (event) => {
+    const { target: list, requestConfig: { elt: asker } } = event.detail;
+    if (asker.matches("form")) return; // somebody asked
+    const held = document.activeElement?.closest("a, button, input, select, summary");
+    const chosen = list !== asker && list.querySelector("input:checked");
+    if (!asker.isConnected || chosen || (held && list.contains(held))) event.preventDefault();
+  };
+  document.addEventListener("htmx:beforeRequest", wait);
+  document.addEventListener("htmx:beforeSwap", wait);
+}

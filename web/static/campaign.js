@@ -61,6 +61,9 @@
     if (atEnd) box.scrollTop = box.scrollHeight;
   }
 
+  // A menu that was opened while its buttons were asked for stays open.
+  document.addEventListener("htmx:beforeSwap", (event) => { if (event.target.id === "actions" && event.target.querySelector("details[open]")) event.preventDefault(); });
+
   // A grid that is on its way may be older than what happens meanwhile: that is shown again on it.
   let meanwhile = [];
   document.addEventListener("htmx:beforeRequest", (event) => { if (event.target.id === "grid") meanwhile = []; });

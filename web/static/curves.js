@@ -74,8 +74,9 @@
       link.href = `${root.dataset.trials}${choice.value}`;
       let response;
       try { response = await fetch(`${root.dataset.trials}${choice.value}/curves.json`); } catch { said.textContent = "the service does not answer; try again in a moment"; return; }
-      if (mine !== asked || !response.ok) return;
+      if (!response.ok) return;
       const one = (await response.json()).charts.find((each) => each.name === "histogram");
+      if (mine !== asked) return;
       made?.remove();
       made = null;
       said.textContent = one ? `${one.n.toLocaleString("en").replaceAll(",", "\u202f")} frames` : "this trial has no histogram";

@@ -16,7 +16,11 @@
   /** One after the other: what is typed second must not be overtaken by what was typed first. */
   function inTurn(work) {
     waiting += 1;
-    last = last.then(work).catch(failed).finally(() => { waiting -= 1; });
+    form.setAttribute("aria-busy", "true");
+    last = last.then(work).catch(failed).finally(() => {
+      waiting -= 1;
+      if (waiting === 0) form.removeAttribute("aria-busy");
+    });
   }
 
   function failed(problem) {
@@ -70,14 +74,18 @@
     made.innerHTML = html;
     // Typed, but not yet left: the answer to an earlier change knows nothing of it.
     const typed = focused && active.matches("input:not([type=checkbox]), textarea") && active.value !== active.defaultValue ? active.value : null;
+    const marked = focused && typeof active.selectionStart === "number" ? [active.selectionStart, active.selectionEnd] : null;
     form.replaceChildren(legend, made.content);
     for (const part of form.querySelectorAll("details[data-key]")) if (open.get(part.dataset.key)) part.open = true;
     if (!focused) return;
     const again = (focused.id && document.getElementById(focused.id)) || [...form.querySelectorAll("[data-op]")].find((one) => one.dataset.op === focused.op && one.dataset.path === focused.path);
-    again?.focus();
-    if (!again || typed === null || again.value === typed) return;
-    again.value = typed;
-    again.addEventListener("blur", () => { if (again.value === typed) again.dispatchEvent(new Event("change", { bubbles: true })); }, { once: true });
+    if (!again) return;
+    again.focus();
+    if (typed !== null && again.value !== typed) {
+      again.value = typed;
+      again.addEventListener("blur", () => { if (again.value === typed) again.dispatchEvent(new Event("change", { bubbles: true })); }, { once: true });
+    }
+    if (marked && typeof again.selectionStart === "number") again.setSelectionRange(...marked);
   }
 
   const readable = (yes) => {

@@ -7,6 +7,7 @@
   const hidden = new Set();
   let made = [];
   let latest = null;
+  let asked = 0;
 
   function range(data) {
     let low = Infinity;
@@ -189,10 +190,12 @@
   }
 
   async function load() {
+    const mine = ++asked;
     const query = new URLSearchParams({ quantity: root.dataset.quantity, of: root.dataset.of });
     try {
       const response = await fetch(`${root.dataset.source}?${query}`, { headers: { Accept: "application/json" } });
-      if (response.ok) show(await response.json());
+      const found = response.ok ? await response.json() : null;
+      if (found && mine === asked) show(found); // one that comes late is older
     } catch { /* the line of the connection says so, and the next trial's end asks again */ }
   }
 

@@ -30,8 +30,9 @@
     const mine = ++asked;
     const query = new URLSearchParams({ cron: cron.value, zone: zone.value });
     const answer = await fetch(`/schedules/moments?${query}`, { headers: { "HX-Request": "true" } }).catch(() => null);
-    if (!answer?.ok || mine !== asked) return;
-    moments.innerHTML = await answer.text();
+    const found = answer?.ok ? await answer.text() : null;
+    if (found === null || mine !== asked) return;
+    moments.innerHTML = found;
     localTimes(moments);
   }
   preset.addEventListener("change", write);

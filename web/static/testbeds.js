@@ -5,7 +5,7 @@ document.querySelector("[data-reserve]")?.addEventListener("click", (event) => {
   if (!button) return;
   const { starts, ends } = event.currentTarget.elements;
   const at = starts.value ? new Date(starts.value) : new Date();
-  if (button.dataset.hours) at.setHours(at.getHours() + Number(button.dataset.hours));
+  if (button.dataset.hours) at.setTime(at.getTime() + Number(button.dataset.hours) * 3600e3);
   else {
     at.setDate(at.getDate() + 1);
     at.setHours(Number(button.dataset.until), 0, 0, 0);

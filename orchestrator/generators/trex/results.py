@@ -15,7 +15,7 @@ from orchestrator.generators.trex.orders import CAPTURE_FRAMES_MIN
 from orchestrator.generators.trex.records import lateness_us, records_of
 from rackproof.model.traffic import RECORD_DTYPE, Arrivals, Capture, Samples, Sent, Stream, Tally, Traffic
 
-#: Readings that a line is laid through, at least.
+#: Different readings that a line is laid through, at least.
 LINE_READINGS = 4
 
 _Floats = npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ class _Span:
         intended, sent = sum(self._bursts[at].frames for at in counters), self._series(counters, "tx_frames")
         first_ns, span_ns = self._nominal()
         under_way = (sent > 0) & (sent < intended)
-        if np.count_nonzero(under_way) >= LINE_READINGS:
+        if len(np.unique(sent[under_way])) >= LINE_READINGS:  # through readings that all say the same there is no line
             slope, offset = np.polyfit(sent[under_way], self._read_ns[under_way] - first_ns, 1)
             # What was sent is known in whole frames only: no line is closer than one of them.
             exact = abs(slope * intended - span_ns) > span_ns / intended

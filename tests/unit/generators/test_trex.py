@@ -1,5 +1,7 @@
 """What TRex is told to send, and what is made of what it counted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
@@ -130,6 +132,18 @@ def test_batches_begin_when_the_server_really_sent() -> None:
     assert np.diff(capture.batch_starts_ns) == pytest.approx([1e8] * 10, rel=0.001)
     assert capture.tallies[1].rx_frames.tolist() == pytest.approx([100] * 10, abs=3)
     assert capture.health["stalled_ms"] == pytest.approx(0, abs=0.5)
+
+
+def test_readings_that_all_say_the_same_tell_nothing_of_when_batches_begin() -> None:
+    traffic = _traffic(_stream(1))
+    (run,) = runs(traffic)
+    told = _told(run)
+    counts = told.readings[5].counts
+    assert 0 < counts[0].tx_frames < 1000
+    standing = replace(told, readings=tuple(replace(reading, counts=counts) for reading in told.readings))
+    capture = capture_of(traffic, [(run, standing)])
+    assert capture.batch_starts_ns[0] == pytest.approx(_START_NS + 250_000_000, abs=1000)
+    assert np.diff(capture.batch_starts_ns) == pytest.approx([1e8] * 10, abs=1000)
 
 
 def test_lost_frames_are_what_was_not_received_after_the_drain() -> None:

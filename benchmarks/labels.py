@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import count
 
-from benchmarks.engine import Row, prefer_this_session, row
+import numpy as np
+
+from benchmarks.engine import Row, prefer_this_session, rounded, row
 from orchestrator.bench.testbed import Bench
+from rackproof.model.lsp import FIRST_EVENT
 from rackproof.model.measurement import Measurement
+from rackproof.model.topology import GENERATOR, Endpoint, Link, Topology
 from rackproof.model.traffic import Calibration
-from testplans.mpls_flap import procedure
+from testplans.mpls_flap import addresses, procedure
 from testplans.mpls_flap.analysis import analyse
 from testplans.mpls_flap.expansion import expand
 from testplans.mpls_flap.plan import MplsFlapPlan
+from testplans.mpls_flap.traffic import stable_streams, traffic
 
 #: A control plane that takes no time.
 QUICK: Mapping[str, float] = {"path_us": 0, "resv_us": 0, "tear_us": 0}
@@ -83,6 +89,34 @@ def added(bench: Bench, calibration: Calibration) -> Row:
                through_us={str(routers): round(delay, 2) for routers, delay in delays.items()})  # fmt: skip
 
 
+def each_delay(bench: Bench, calibration: Calibration) -> Row:
+    """The median delay of every LSP on a bare cable, and how far it lies from the delay that the calibration found there."""
+    plan = plan_of(1, LSPS, LSPS, KPPS, (1, 1), QUICK)
+    (trial,) = expand(plan)
+    cable = Topology(
+        devices=(), links=(Link(a=Endpoint(node=GENERATOR, port=addresses.IN), b=Endpoint(node=GENERATOR, port=addresses.OUT)),)
+    )
+    egress = replace(addresses.EGRESS, address=addresses.INGRESS.neighbour, neighbour=addresses.INGRESS.address)
+    errors = []
+    for _ in range(REPETITIONS):
+        campaign = next(_number)
+        with bench.assemble(cable) as rig:
+            asked = replace(procedure.signalling(plan, trial, campaign), egress=egress, routes=())
+            with rig.signaller(asked) as signaller:
+                labelled = traffic(plan, trial, campaign, signaller.establish(), stable_streams(plan, trial))
+                samples = procedure.flapped(rig.generator, signaller, labelled, procedure.flaps(plan)).samples
+                signaller.release()
+        delays_us = (samples.rx_ns - samples.tx_ns) / 1e3
+        medians = [np.median(delays_us[(samples.stream == lsp) & (samples.port < FIRST_EVENT)]) for lsp in range(LSPS)]
+        errors.append(np.abs(np.array(medians) - calibration.delay_floor_us))
+    best, said = min(errors, key=np.max), calibration.timestamp_error_us_p99
+    worst = float(best.max())
+    name = f"{LSPS} LSPs at {KPPS:g} kpps on a cable, {LSPS} others flap: delay of the worst LSP against the calibration's, best run"
+    return row(name, worst, "us", f"<= {said:.2f}", worst <= said,
+               runs=rounded(float(each.max()) for each in errors), half_of_lsps=round(float(np.median(best)), 3),
+               share_within=round(float(np.mean(best <= said)), 3), floor_us=calibration.delay_floor_us)  # fmt: skip
+
+
 def again(bench: Bench, calibration: Calibration) -> Iterator[Row]:
     """K of N within 5 s, by the model's defaults."""
     for flapped in (WITHIN, BEYOND):
@@ -97,7 +131,7 @@ def main() -> None:
     prefer_this_session()
     with Bench() as bench:
         calibration = bench.calibrate(0)
-        for each in (lossless(bench, calibration), added(bench, calibration), *again(bench, calibration)):
+        for each in (lossless(bench, calibration), added(bench, calibration), each_delay(bench, calibration), *again(bench, calibration)):
             print(json.dumps(each), flush=True)
 
 

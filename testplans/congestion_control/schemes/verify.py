@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 #: TCP options that ss prints as bare words before the algorithm's name (iproute2, misc/ss.c).
 _OPTIONS = frozenset({"ts", "sack", "ecn", "ecnseen", "fastopen"})
+#: A connection that has sent less may be one for control, which has another algorithm; a window's first ten segments are more [byte].
+SENT_MIN = 8000
 _BYTES = re.compile(r"\bbytes_(?:sent|acked):(\d+)")
 
 
@@ -38,6 +40,6 @@ def connections(output: str) -> tuple[Connection, ...]:
 
 
 def algorithm_in_use(output: str) -> str:
-    """The algorithm of the connection that has sent most, "" where none has sent anything: control connections have their own."""
+    """The algorithm of the connection that has sent most, "" where none has sent SENT_MIN: control connections have their own."""
     busiest = max(connections(output), key=lambda connection: connection.sent_bytes, default=None)
-    return busiest.algorithm if busiest is not None and busiest.sent_bytes else ""
+    return busiest.algorithm if busiest is not None and busiest.sent_bytes >= SENT_MIN else ""

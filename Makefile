@@ -118,7 +118,7 @@ KEPT := tests/integration/client tests/integration/nights tests/integration/pant
 # Tests that measure, and are not about what comes out: beside others. What looks for leftovers of killed processes is in one lane.
 SURVIVAL := tests/chaos tests/e2e/test_bad_days.py tests/e2e/test_night.py tests/e2e/test_worker.py tests/integration/service/test_up.py
 DAY := tests/browser/test_day.py
-USE := $(DAY) tests/e2e/test_commands.py
+USE := $(DAY)
 
 test-shared: setup
 	@echo "== pytest, beside the other checks" && $(BIN)/python -m pytest $(SHARED) $(PYTEST_ARGS)

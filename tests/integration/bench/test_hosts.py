@@ -57,6 +57,44 @@ def wait_for(program: Program) -> Ended:
     return ended
 
 
+def running(host: Host, script: str, begun: Path) -> Program:
+    """A script of Python that has made the file `begun`, which it is called with."""
+    program = host.start(python(script, str(begun)))
+    until(begun.exists)
+    return program
+
+
+def counted_where_killed(host: Host, done: Path) -> None:
+    """Processor time of a child with a session of its own, which is killed after its parent has ended, is its program's."""
+    script = (
+        "import os, sys, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    while time.process_time() < 0.5: pass\n"
+        "    print(time.process_time(), flush=True)\n"
+        "    open(sys.argv[1], 'w').close()\n"
+        "time.sleep(60)\n"
+    )
+    program = running(host, script, done)
+    assert program.poll() is None
+    ended = program.stop()
+    assert ended.exit_status is None
+    used_s = float(ended.output.split()[0])
+    assert 0.5 <= used_s <= ended.cpu_s < 2 * used_s
+    assert processes_with(str(done)) == []
+    assert program.stop() == program.poll() == ended
+
+
+def told_where_it_hangs(host: Host) -> None:
+    """A call that takes too long fails with what the program said, however slowly that came."""
+    for seconds in PATIENCE_S:
+        with pytest.raises(TrialTimeout, match=rf"sh -c .* did not end within {seconds:g} s; its output ends: ") as told:
+            host.call(shell("echo half way; sleep 60"), seconds)
+        if str(told.value).endswith("'half way\\n'"):
+            return
+    raise AssertionError("it says nothing")
+
+
 def test_a_host_has_its_address_its_neighbour_and_nothing_else(sender: Host) -> None:
     assert (sender.name, sender.address) == ("sender-1", "10.82.1.1")
     (port,) = json.loads(sender.call(Command(arguments=("ip", "-json", "address", "show", "eth0")), SOON_S).output)
@@ -99,23 +137,7 @@ def test_processor_time_is_that_of_the_program_and_its_children(sender: Host) ->
 
 
 def test_processor_time_counts_what_was_killed(sender: Host, tmp_path: Path) -> None:
-    # The child has a session of its own; its parent has ended by the time that it is killed.
-    script = (
-        "import os, sys, time\n"
-        "if os.fork() == 0:\n"
-        "    os.setsid()\n"
-        "    while time.process_time() < 0.5: pass\n"
-        "    print(time.process_time(), flush=True)\n"
-        "    open(sys.argv[1], 'w').close()\n"
-        "time.sleep(60)\n"
-    )
-    done = tmp_path / "done"
-    program = sender.start(python(script, str(done)))
-    until(done.exists)
-    ended = program.stop()
-    assert ended.exit_status is None
-    used_s = float(ended.output.split()[0])
-    assert 0.5 <= used_s <= ended.cpu_s < 2 * used_s
+    counted_where_killed(sender, tmp_path / "done")
 
 
 def test_what_ignores_sigint_and_forks_is_gone_after_stop(sender: Host, tmp_path: Path) -> None:
@@ -148,9 +170,7 @@ def test_sigint_is_heard(sender: Host, tmp_path: Path) -> None:
         "    print('goodbye')\n"
     )
     ready = tmp_path / "ready"
-    program = sender.start(python(script, str(ready)))
-    until(ready.exists)
-    ended = program.stop()
+    ended = running(sender, script, ready).stop()
     assert (ended.exit_status, ended.output) == (None, "ready\ngoodbye\n")
 
 
@@ -187,12 +207,7 @@ def test_what_cannot_be_found_is_named(sender: Host) -> None:
 
 
 def test_a_program_that_hangs_is_told_with_its_output(sender: Host) -> None:
-    for seconds in PATIENCE_S:
-        with pytest.raises(TrialTimeout, match=rf"sh -c .* did not end within {seconds:g} s; its output ends: ") as told:
-            sender.call(shell("echo half way; sleep 60"), seconds)
-        if str(told.value).endswith("'half way\\n'"):
-            return
-    raise AssertionError("it says nothing")
+    told_where_it_hangs(sender)
 
 
 def test_nothing_survives_the_rig(bench: Bench, tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ import pytest
 from orchestrator.bench import launcher
 from orchestrator.lab import agent
 from orchestrator.lab.hosts import LabHost, opened
-from rackproof.errors import LabError, TrialTimeout
+from rackproof.errors import LabError
 from rackproof.model.inventory import Credentials
 from rackproof.model.program import Command
 from rackproof.ports import Program
-from tests.integration.bench.test_hosts import PATIENCE_S, processes_with, python, shell
+from tests.integration.bench.test_hosts import counted_where_killed, processes_with, python, shell, told_where_it_hangs
 from tests.lab.pair import entry_of
 from tests.lab.sshd import LinuxBox, linux_box
 from tests.lab.waiting import SOON_S, until
@@ -62,25 +62,7 @@ def test_a_program_runs_there_as_root_with_the_end_of_its_output(host: LabHost) 
 
 
 def test_processor_time_counts_children_that_were_killed(host: LabHost, tmp_path: Path) -> None:
-    script = (
-        "import os, sys, time\n"
-        "if os.fork() == 0:\n"
-        "    os.setsid()\n"
-        "    while time.process_time() < 0.3: pass\n"
-        "    print(time.process_time(), flush=True)\n"
-        "    open(sys.argv[1], 'w').close()\n"
-        "time.sleep(60)\n"
-    )
-    done = tmp_path / "done"
-    program = host.start(python(script, str(done)))
-    assert program.poll() is None
-    until(done.exists)
-    ended = program.stop()
-    assert ended.exit_status is None
-    used_s = float(ended.output.split()[0])
-    assert 0.3 <= used_s <= ended.cpu_s < 2 * used_s
-    assert processes_with(str(done)) == []
-    assert program.stop() == program.poll() == ended
+    counted_where_killed(host, tmp_path / "done")
 
 
 def test_sigint_first_and_sigkill_after_two_seconds(host: LabHost, tmp_path: Path) -> None:
@@ -102,12 +84,7 @@ def test_what_cannot_be_started_or_does_not_end_says_so(host: LabHost) -> None:
         host.start(Command(arguments=("no-such-program",)))
     with pytest.raises(LabError, match="expected a program, found an empty command"):
         host.start(Command(arguments=()))
-    for seconds in PATIENCE_S:
-        with pytest.raises(TrialTimeout, match=rf"did not end within {seconds:g} s; its output ends: ") as told:
-            host.call(shell("echo begun; sleep 60"), seconds)
-        if str(told.value).endswith("'begun\\n'"):
-            return
-    raise AssertionError("it says nothing")
+    told_where_it_hangs(host)
 
 
 def test_twelve_programs_at_a_time(host: LabHost, tmp_path: Path) -> None:

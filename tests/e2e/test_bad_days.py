@@ -4,8 +4,8 @@ import os
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -16,6 +16,7 @@ from rackproof.errors import Conflict
 from rackproof.model.campaign import CampaignRecord, CampaignState
 from rackproof.model.verdict import Verdict
 from rackproof.store import Store
+from tests import waiting
 from tests.e2e.plans import ROOT, command, rackproof, write_plan
 
 pytestmark = pytest.mark.netns
@@ -26,12 +27,7 @@ BOUND_S = 180.0
 long = pytest.mark.skipif(os.environ.get("RACKPROOF_LONG") != "1", reason="15 seconds each: RACKPROOF_LONG=1")
 
 
-def until(what: Callable[[], bool]) -> None:
-    """Wait until something is so; fails after BOUND_S."""
-    end = time.monotonic() + BOUND_S
-    while not what():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
+until = partial(waiting.until, bound_s=BOUND_S)
 
 
 def results(record: CampaignRecord) -> list[Verdict]:

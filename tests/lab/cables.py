@@ -2,7 +2,7 @@
 
 from orchestrator.bench import links
 from orchestrator.bench.namespaces import Namespace
-from tests.lab.waiting import until
+from tests.waiting import until
 
 IFF_RUNNING = 0x40
 

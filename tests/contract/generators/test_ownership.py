@@ -14,7 +14,7 @@ from orchestrator.interruption import Cause, Interruption
 from rackproof.errors import GeneratorError, Stopped
 from tests.contract.generators.beds import Bed
 from tests.contract.generators.frames import asked_for, received, stream, traffic
-from tests.lab.waiting import until
+from tests.waiting import until
 
 pytestmark = pytest.mark.netns
 

@@ -19,7 +19,7 @@ from rackproof.model.lsp import Ler, Probing, Signalling
 from rackproof.model.topology import GENERATOR, DeviceSpec, Endpoint, Link, Topology
 from rackproof.ports import Device, Signaller
 from tests.lab.cables import until_running
-from tests.lab.waiting import SOON_S
+from tests.waiting import SOON_S
 
 MODEL, ROUTER = "soft-lsr", "r1"
 #: Fast enough that a test of some LSPs takes no time.

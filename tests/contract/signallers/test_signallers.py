@@ -14,7 +14,7 @@ from rackproof.errors import SignallingError, Stopped
 from rackproof.model.lsp import FIRST_EVENT, NO_LSP, PROBE, EventKind, Flaps
 from rackproof.model.traffic import Samples
 from tests.contract.signallers.beds import BEDS, SIGNALLING, Absent, Bed, silent
-from tests.lab.waiting import SOON_S
+from tests.waiting import SOON_S
 
 pytestmark = pytest.mark.netns
 

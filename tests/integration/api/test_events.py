@@ -21,17 +21,10 @@ from rackproof.store import Store
 from rackproof.store.records import Event
 from tests.integration.api.seeds import ODD, Seeds, a_campaign
 from tests.integration.api.test_reading import problem
+from tests.waiting import until
 
 Client = Callable[[Role | None], httpx.Client]
 STREAM = {"Accept": "text/event-stream"}
-
-
-def until(true: Callable[[], bool]) -> None:
-    """Wait for what a thread does when it gets to it."""
-    deadline = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)
 
 
 def listens(app: FastAPI) -> bool:

@@ -20,7 +20,7 @@ from rackproof.model.topology import HostSpec, Topology
 from rackproof.ports import Host, Program, Rig
 from tests.bench_plans import PAIR, one_device
 from tests.integration.bench.test_testbed import drop_capabilities, wait_until_gone
-from tests.lab.waiting import SOON_S, until
+from tests.waiting import SOON_S, until
 
 pytestmark = pytest.mark.netns
 

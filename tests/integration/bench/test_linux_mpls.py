@@ -18,7 +18,7 @@ from orchestrator.bench.namespaces import Namespace
 from rackproof.errors import BenchError, DeviceError
 from rackproof.model.functions import DeviceFunction, Mpls, MplsInterface, StaticLabel
 from tests.lab.cables import until_running
-from tests.lab.waiting import SOON_S
+from tests.waiting import SOON_S
 
 pytestmark = pytest.mark.netns
 

@@ -14,7 +14,7 @@ from rackproof.model.topology import GENERATOR, DeviceSpec, Endpoint, HostSpec, 
 from rackproof.model.traffic import Arrivals, Capture, FrameSize, Stream, Traffic
 from rackproof.ports import Device, Rig
 from tests.bench_plans import one_device
-from tests.lab.waiting import SOON_S, until
+from tests.waiting import SOON_S, until
 
 pytestmark = pytest.mark.netns
 

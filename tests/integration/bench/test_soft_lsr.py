@@ -15,7 +15,7 @@ from testplans.mpls_flap import addresses
 from testplans.mpls_flap.addresses import EAST, EGRESS, INGRESS
 from tests.integration.bench.lsr import messages
 from tests.integration.bench.lsr.lab import PAYLOAD, QUIET_S, WAIT_S, Row
-from tests.lab.waiting import SOON_S, until
+from tests.waiting import SOON_S, until
 
 pytestmark = pytest.mark.netns
 

@@ -20,7 +20,7 @@ from rackproof.errors import BenchError, GeneratorError
 from rackproof.model.functions import Discipline
 from rackproof.model.topology import Setup
 from tests.bench_plans import one_device, scheduler, traffic
-from tests.lab.waiting import SOON_S
+from tests.waiting import SOON_S
 
 pytestmark = pytest.mark.netns
 

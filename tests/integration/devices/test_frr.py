@@ -17,7 +17,7 @@ from orchestrator.devices.runner import Ansible
 from rackproof.errors import DeviceError
 from rackproof.model.functions import Mpls, MplsInterface, StaticLabel
 from tests.lab.soft import SoftDevice, frr
-from tests.lab.waiting import until
+from tests.waiting import until
 
 LONG = os.environ.get("RACKPROOF_LONG") == "1"
 INTERFACES = (MplsInterface(port="p1", address="10.0.1.1/24", rsvp=False), MplsInterface(port="p2", address="10.0.2.1/24", rsvp=False))

@@ -24,7 +24,7 @@ from rackproof.model.inventory import GeneratorEntry
 from tests.contract.generators.frames import PLAIN as PLAIN_TYPE
 from tests.contract.generators.frames import asked_for, stream, traffic
 from tests.lab.cables import until_running
-from tests.lab.waiting import SOON_S, until
+from tests.waiting import SOON_S, until
 
 pytestmark = pytest.mark.netns
 

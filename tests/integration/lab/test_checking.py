@@ -16,7 +16,7 @@ from rackproof.settings import Settings
 from rackproof.store import Store
 from tests.lab.cables import IFF_RUNNING
 from tests.lab.rack import SPEED_MBPS, SWITCH, Rack, rack
-from tests.lab.waiting import until
+from tests.waiting import until
 
 pytestmark = pytest.mark.netns
 

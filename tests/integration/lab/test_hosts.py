@@ -23,7 +23,7 @@ from rackproof.ports import Program
 from tests.integration.bench.test_hosts import counted_where_killed, processes_with, python, shell, told_where_it_hangs
 from tests.lab.pair import entry_of
 from tests.lab.sshd import LinuxBox, linux_box
-from tests.lab.waiting import SOON_S, until
+from tests.waiting import SOON_S, until
 
 pytestmark = pytest.mark.netns
 

@@ -23,7 +23,7 @@ from rackproof.model.traffic import Capture
 from rackproof.ports import Run
 from tests.integration.bench.test_hosts import processes_with, python
 from tests.lab.pair import Pair, host_pair
-from tests.lab.waiting import SOON_S, until
+from tests.waiting import SOON_S, until
 
 pytestmark = pytest.mark.netns
 

@@ -4,15 +4,16 @@ import json
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rackproof.model.campaign import CampaignRecord, CampaignState
 from rackproof.store import Store
 from testplans.submission import submission
+from tests import waiting
 from tests.kinds.launch import extend
 
 ROOT = Path(__file__).parents[3]
@@ -23,13 +24,7 @@ TIMEOUT_S = 60.0
 ENDED = frozenset({CampaignState.DONE, CampaignState.FAILED, CampaignState.ABORTED})
 
 
-def until(what: Callable[[], Any], bound_s: float = BOUND_S) -> Any:
-    """Wait until something is so, and what it is."""
-    end = time.monotonic() + bound_s
-    while not (found := what()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
-    return found
+until = partial(waiting.until, bound_s=BOUND_S)
 
 
 @contextmanager
@@ -76,7 +71,7 @@ def submit(store: Store, *, owner: str = "", priority: int = 0, **plan: Any) -> 
 
 def ended(store: Store, campaign: int, bound_s: float = BOUND_S) -> CampaignRecord:
     """The campaign, when it has ended."""
-    until(lambda: state(store, campaign) in ENDED, bound_s)
+    until(lambda: state(store, campaign) in ENDED, bound_s=bound_s)
     return store.campaign(campaign)
 
 

@@ -19,7 +19,7 @@ import rackproof_native as native
 from orchestrator.bench import links
 from orchestrator.bench.namespaces import Namespace
 from rackproof.model.lsp import FIRST_EVENT, NO_LSP, PROBE, EventKind, Flaps, Ler, Pace, ProbeState, Probing, Signalling, Style
-from tests.lab.waiting import SOON_S, until
+from tests.waiting import SOON_S, until
 
 pytestmark = pytest.mark.netns
 

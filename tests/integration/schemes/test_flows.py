@@ -14,7 +14,7 @@ from testplans.congestion_control.schemes.runner import Flow, SchemeFailed
 from testplans.congestion_control.schemes.tools import Tools
 from tests.integration.bench.test_hosts import PATIENCE_S
 from tests.integration.schemes.rigs import IDLE, PORT, made, python
-from tests.lab.waiting import SOON_S, until
+from tests.waiting import SOON_S, until
 
 pytestmark = pytest.mark.netns
 

@@ -15,7 +15,7 @@ from testplans.congestion_control.schemes.probe import local_call, probe
 from testplans.congestion_control.schemes.runner import Flow
 from testplans.congestion_control.schemes.tools import Tools
 from tests.integration.schemes.rigs import PORT
-from tests.lab.waiting import until
+from tests.waiting import until
 
 WRAPPER = Path(__file__).parent / "wrapper.py"
 

@@ -6,13 +6,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import psutil
 import pytest
@@ -20,17 +20,13 @@ import pytest
 from rackproof.store.cluster import server_pid
 from rackproof.store.embedded import cluster_of, stop_if_unused
 from rackproof.supervisor import MemberPlan, Tree
+from tests import waiting
 
 ROOT = Path(__file__).parents[3]
 BOUND_S = 180.0
 
 
-def until(what: Callable[[], Any]) -> Any:
-    end = time.monotonic() + BOUND_S
-    while not (found := what()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
-    return found
+until = partial(waiting.until, bound_s=BOUND_S)
 
 
 def command(*arguments: str) -> list[str]:

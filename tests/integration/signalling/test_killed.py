@@ -19,7 +19,7 @@ import pytest
 from orchestrator.signalling.left import LIFETIME_REFRESHES
 from rackproof.errors import GeneratorError
 from tests.contract.signallers.beds import SIGNALLING, Absent, Racked, racked
-from tests.lab.waiting import until
+from tests.waiting import until
 
 pytestmark = pytest.mark.netns
 

@@ -14,7 +14,7 @@ from orchestrator.bench.devices import xpfe
 from orchestrator.bench.namespaces import Namespace
 from orchestrator.bench.xpfe.element import XdpElement
 from rackproof.model.xcf import ForwardingElement
-from tests.lab.waiting import until
+from tests.waiting import until
 
 OWN = "02:52:50:01:00:01"
 NEXT = "02:52:50:01:00:02"
